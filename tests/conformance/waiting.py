@@ -149,40 +149,26 @@ class Scene:
     def race(self, *ops: Op) -> Scene:
         """Operations of which the cancels and expiries may happen at any moment of the step.
 
-        Only for what ends the script's uncertainty: all outcomes must leave the same line behind,
-        or the script must close everything next."""
+        The last step of a script: whatever happened, everybody is back after it."""
         free = [i for i, op in enumerate(ops) if op["op"] in ("cancel", "expire")]
         fixed = [i for i in range(len(ops)) if i not in free]
         outcomes: list[dict[str, Any]] = []
-        scenes: list[Scene] = []
         for order in itertools.permutations(range(len(ops))):
             if [i for i in order if i in fixed] != fixed:
                 continue
             scene = copy.deepcopy(self)
             returned = [back for i in order for back in scene.perform(ops[i])[1]]
+            assert not scene.standing(), f"{self.name}: a race leaves nobody behind"
             outcome = scene.outcome(returned)
             if outcome not in outcomes:
                 outcomes.append(outcome)
-                scenes.append(scene)
         keys = [{(r["actor"], str(r["answer"])) for r in outcome["returned"]} for outcome in outcomes]
         for one, other in itertools.permutations(keys, 2):
             assert not one <= other, f"{self.name}: outcomes must be told apart by who returned"
+        assert len(outcomes) > 1, f"{self.name}: no race"
         self.steps.append({"do": list(ops), "then": outcomes})
-        self.branches = scenes
-        return self
-
-    def settle(self, *ops: Op) -> Scene:
-        """The step after a race: whatever branch was taken, these operations end it."""
-        outcomes: list[dict[str, Any]] = []
-        for scene in self.branches:
-            returned = [back for op in ops for back in scene.perform(op)[1]]
-            outcome = scene.outcome(returned)
-            if outcome not in outcomes:
-                outcomes.append(outcome)
-        assert not any(outcome["blocked"] for outcome in outcomes)
-        self.steps.append({"do": list(ops), "then": outcomes})
-        self.lines = self.branches[0].lines
-        self.leaving = {}
+        for line in self.lines.values():
+            line.line.clear()
         return self
 
     # ---- the words that scripts are written in
@@ -379,20 +365,20 @@ def giving_up() -> Iterator[Scene]:
         op = {"expire": expire, "cancel": cancel}[leaves]
         scene = Scene(f"a grant races with one who {word}: credit goes to one of two")
         scene.start("a", 1, leaves=leaves).start("b", 1)
-        yield scene.race(grant(1), op("a")).settle(close("END"))
+        yield scene.race(grant(1), op("a"), grant(1))
         scene = Scene(f"one who {word} races with a grant: credit goes to one of two")
         scene.start("a", 1, leaves=leaves).start("b", 1)
-        yield scene.race(op("a"), grant(1)).settle(close("END"))
+        yield scene.race(op("a"), grant(1), grant(1))
         scene = Scene(f"alone, a grant races with one who {word}: taken or left").start("a", 1, leaves=leaves)
-        yield scene.race(grant(1), op("a")).settle(close("END"))
+        yield scene.race(grant(1), op("a"))
         scene = Scene(f"a close races with one who {word}").start("a", 1, leaves=leaves).start("b", 1)
-        yield scene.race(close("CANCELLED"), op("a")).settle(close("late"))
+        yield scene.race(close("CANCELLED"), op("a"))
         scene = Scene(f"the head {word} while a grant comes: it goes to the head or the next", 1)
         scene.start("a", 2, leaves=leaves).start("b", 2)
-        yield scene.race(grant(1), op("a")).settle(close("END"))
+        yield scene.race(grant(1), op("a"), grant(2))
         scene = Scene(f"three follow, a grant races with the head who {word}").start("a", 1, leaves=leaves)
         scene.start("b", 1).start("c", 1).start("d", 1)
-        yield scene.race(grant(2), op("a")).settle(grant(5))
+        yield scene.race(grant(2), op("a"), grant(2))
     yield Scene("a limit of nothing is a try", 1).start("a", 2, limit="zero").start("b", 1, limit="zero").start(
         "c", 1, limit="zero").attempt(1)
     yield in_line("a limit of nothing does not overtake the line", "a", 1, n=2).start("b", 1, limit="zero").grant(
