@@ -1,0 +1,117 @@
+//! How a thread leaves the interpreter and comes back.
+//!
+//! While an interpreter ends, a thread that asks for its lock is ended by it in the middle of the
+//! call, and a native frame cannot survive that. So coming back is counted, and once the interpreter
+//! has begun to end, threads other than the ending one stay outside for good.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use pyo3::prelude::*;
+
+use crate::bell;
+use crate::fork::PerProcess;
+
+/// The number of the thread that ends the interpreter, 0 while it runs.
+static ENDING: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) static COMING: PerProcess<Crowd> = PerProcess::new();
+
+/// How long the end of the interpreter waits for a callback that is running.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Threads that are on their way to the interpreter lock.
+#[derive(Default)]
+pub(crate) struct Crowd {
+    count: Mutex<usize>,
+    fewer: Condvar,
+}
+
+/// Runs `work` without the interpreter lock: for what may wait for a lock or a pipe, or copies much.
+pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    let (answer, _coming) = py.detach(|| {
+        let answer = work();
+        (answer, Coming::or_stay_outside())
+    });
+    answer
+}
+
+/// Enters the interpreter from a thread that does not belong to it; `None` once it has begun to end.
+pub(crate) fn enter(work: impl FnOnce(Python<'_>)) -> Option<()> {
+    let _coming = Coming::new()?;
+    Python::try_attach(work)
+}
+
+/// One thread on its way to the interpreter lock.
+struct Coming(&'static Crowd);
+
+impl Coming {
+    fn new() -> Option<Self> {
+        let crowd = COMING.get();
+        let mut count = crowd.count.lock();
+        match ENDING.load(Ordering::SeqCst) {
+            0 => {}
+            ending if ending == this_thread() => {}
+            _ => return None,
+        }
+        *count += 1;
+        Some(Coming(crowd))
+    }
+
+    fn or_stay_outside() -> Self {
+        loop {
+            match Coming::new() {
+                Some(coming) => return coming,
+                None => std::thread::park(), // the process is ending; nobody unparks
+            }
+        }
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        if COMING.is(self.0) {
+            *self.0.count.lock() -= 1;
+            self.0.fewer.notify_all();
+        } // else this process was forked by the very thread that was counted
+    }
+}
+
+/// True once the interpreter has begun to end.
+pub(crate) fn is_ending() -> bool {
+    ENDING.load(Ordering::SeqCst) != 0
+}
+
+fn this_thread() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(LAST.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        number.get()
+    })
+}
+
+/// Arranges that the notifier thread stops before the interpreter ends.
+pub(crate) fn watch_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let end = wrap_pyfunction!(end_of_interpreter, module)?;
+    module.py().import("atexit")?.call_method1("register", (end,))?;
+    Ok(())
+}
+
+/// Stops the notifier thread and lets nobody else in.
+#[pyfunction]
+fn end_of_interpreter(py: Python<'_>) {
+    py.detach(|| {
+        let crowd = COMING.get();
+        let mut count = crowd.count.lock();
+        ENDING.store(this_thread(), Ordering::SeqCst);
+        bell::stop();
+        // Those counted wait for the lock that was just let go, or run a callback, which must not
+        // wait; one that does anyway does not hold up the end.
+        crowd.fewer.wait_while_for(&mut count, |count| *count > 0, PATIENCE);
+    });
+}
