@@ -1,0 +1,258 @@
+//! [`Session`]: a cartridge's link, live.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+
+use bytes::Bytes;
+
+use super::manifest::{CapInfo, IDENTITY, Manifest};
+use super::request::Request;
+use crate::account::{Counters, Snapshot};
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy};
+use crate::link::{FrameReader, FrameWriter, accept, spawn_quiet};
+use crate::request::{Connection, Role, Side};
+use crate::stream::MAX_ITEM;
+use crate::sync::{Arc, Mutex};
+use crate::time::Deadline;
+use crate::wait::block_on;
+use crate::wait::owed::Owed;
+use crate::wait::watched::{Watched, until};
+
+/// Requests that came and that nobody has taken yet.
+const WAITING: usize = 256;
+
+/// A cartridge's connection to its host. Cheap to clone.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    connection: Arc<Connection>,
+    owed: Arc<Owed>,
+    service: Arc<Service>,
+}
+
+/// What the reading thread needs to take requests in.
+struct Service {
+    caps: Vec<CapInfo>,
+    pools: Bytes,
+    policy: Mutex<Option<NetworkPolicy>>,
+    arrived: Watched<Arrivals>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct Arrivals {
+    queue: VecDeque<Request>,
+    over: Option<Reason>,
+}
+
+impl Session {
+    pub(super) fn open(
+        manifest: &Manifest,
+        limits: Limits,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Self, Error> {
+        let mut reader = FrameReader::new(reader);
+        let mut writer = FrameWriter::new(writer);
+        let json = Bytes::from(manifest.to_json());
+        let pools = Bytes::from(manifest.pools());
+        let limits = accept(&mut reader, &mut writer, limits, json, pools.clone())?;
+        let (owed, counters) = (Arc::<Owed>::default(), Arc::<Counters>::default());
+        let connection =
+            Connection::start(writer, limits, MAX_ITEM, Arc::clone(&owed), Arc::clone(&counters))?;
+        let service = Arc::new(Service {
+            caps: manifest.caps(),
+            pools,
+            policy: Mutex::new(None),
+            arrived: Watched::new(Arrivals::default()),
+            counters,
+        });
+        let (reading, role) = (Arc::clone(&connection), Arc::clone(&service));
+        spawn_quiet("reader", move || {
+            let reason = reading.read_all(&mut reader, &*role);
+            reading.die(&reason);
+            role.end(&reason);
+        })
+        .map_err(|e| Error::new(ErrorKind::Io, format!("no reader thread: {e}")))?;
+        Ok(Session(Arc::new(Inner { connection, owed, service })))
+    }
+
+    /// The next request; `None` when the host has closed the connection.
+    ///
+    /// Fails with what the host did if it broke the protocol.
+    pub fn next_request(
+        &self,
+    ) -> impl Future<Output = Result<Option<Request>, Error>> + Send + use<> {
+        let service = Arc::clone(&self.0.service);
+        self.0.owed.before_wait(until(service, |s| &s.arrived, |arrived| {
+            match (arrived.queue.pop_front(), &arrived.over) {
+                (Some(request), _) => Some(Ok(Some(request))),
+                (None, Some(reason)) => Some(clean(reason).map(|()| None)),
+                (None, None) => None,
+            }
+        }))
+    }
+
+    /// The agreed limits.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.0.connection.limits()
+    }
+
+    /// What the host allows on the network, once it has said so.
+    #[must_use]
+    pub fn policy(&self) -> Option<NetworkPolicy> {
+        *self.0.service.policy.lock()
+    }
+
+    /// What this cartridge has lost, by family.
+    #[must_use]
+    pub fn counters(&self) -> Snapshot {
+        self.0.service.counters.snapshot()
+    }
+
+    /// Ends the connection: requests stop, waiters are released.
+    pub fn close(&self) {
+        let reason = Error::new(ErrorKind::PeerDied, "the cartridge closed the connection");
+        self.0.connection.die(&reason);
+        self.0.service.end(&reason);
+    }
+
+    /// How the session ended, after [`next_request`](Self::next_request) answered `None`.
+    pub(super) fn result(&self) -> Result<(), Error> {
+        self.0.connection.is_dead().map_or(Ok(()), |reason| clean(&reason))
+    }
+}
+
+/// A host that goes away is the ordinary end.
+fn clean(reason: &Reason) -> Result<(), Error> {
+    match reason.kind() {
+        ErrorKind::PeerDied | ErrorKind::Closed => Ok(()),
+        _ => Err(reason.clone()),
+    }
+}
+
+impl Service {
+    fn end(&self, reason: &Reason) {
+        let dropped = self.arrived.update(|arrived| {
+            arrived.over.get_or_insert_with(|| reason.clone());
+            std::mem::take(&mut arrived.queue)
+        });
+        drop(dropped);
+    }
+
+    /// Lets a request in, or says why not.
+    fn admit(&self, connection: &Arc<Connection>, frame: &Frame) -> Result<(), Error> {
+        let refused = |kind: ErrorKind, code: &str, message: String| {
+            Err(Error::with_code(kind, code, kind.class(), message))
+        };
+        let Some(cap) = frame.cap.as_deref() else {
+            return refused(ErrorKind::Protocol, "INVALID_REQUEST", "the request names no cap".into());
+        };
+        if !frame.payload_bytes().is_empty() {
+            let message = "the request carries a payload; arguments are streams".into();
+            return refused(ErrorKind::Protocol, "PROTOCOL_ERROR", message);
+        }
+        if cap != IDENTITY && self.policy.lock().is_none() {
+            let message = "the host sent a request before its policy".into();
+            return refused(ErrorKind::Protocol, "PROTOCOL_VIOLATION", message);
+        }
+        let Some(info) = self.caps.iter().find(|info| same_cap(&info.urn, cap)) else {
+            return refused(ErrorKind::NoHandler, "NO_HANDLER", format!("no handler for {cap}"));
+        };
+        let flow = FlowKey::new(frame.id, frame.routing_id);
+        let exchange = connection.register(Side::Handler, flow, &info.urn)?;
+        let request = Request::new(Arc::clone(connection), exchange, info.outputs.clone());
+        if info.urn == IDENTITY {
+            let echo = request.clone();
+            return spawn_quiet("identity", move || echo_values(&echo)).map(drop).map_err(|e| {
+                Error::new(ErrorKind::LimitReached, format!("no thread for the identity: {e}"))
+            });
+        }
+        let turned_away = self.arrived.update(|arrived| {
+            arrived.queue.retain(|queued| queued.is_cancelled().is_none() || {
+                queued.fail(&ErrorKind::Cancelled.into()); // cancelled before it was started
+                false
+            });
+            if arrived.queue.len() >= WAITING || arrived.over.is_some() {
+                return Some(request);
+            }
+            arrived.queue.push_back(request);
+            None
+        });
+        if let Some(request) = turned_away {
+            let message = format!("{WAITING} requests wait to be taken");
+            request.fail(&Error::new(ErrorKind::LimitReached, message));
+        }
+        Ok(())
+    }
+}
+
+impl Role for Service {
+    fn request(&self, connection: &Arc<Connection>, frame: Frame) {
+        if let Err(error) = self.admit(connection, &frame) {
+            // A dead link has nobody to tell.
+            let _ = connection.refuse(frame.id, frame.routing_id, &error);
+        }
+    }
+
+    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        let totals = self.counters.snapshot();
+        connection.wire().lanes.control(Frame::heartbeat_reply(
+            frame.id,
+            totals.drops_total(),
+            totals.stragglers_total(),
+            totals.overruns,
+            self.pools.clone(),
+        ))
+    }
+
+    fn policy(&self, frame: &Frame) -> Result<(), Reason> {
+        *self.policy.lock() = frame.network_policy();
+        Ok(())
+    }
+}
+
+/// The identity: each value back as it came.
+fn echo_values(request: &Request) {
+    let echoed = (|| {
+        let input = request.blocking_input()?;
+        let output = request.output();
+        for item in &input {
+            output.blocking_emit(item?.value)?;
+        }
+        block_on(request.finish(None, None), Deadline::NEVER)?
+    })();
+    if let Err(error) = echoed {
+        request.fail(&error);
+    }
+}
+
+/// Two spellings of one URN: the same tags in any order.
+fn same_cap(declared: &str, called: &str) -> bool {
+    let tags = |urn: &str| {
+        let mut tags: Vec<String> = urn
+            .strip_prefix("cap:")
+            .unwrap_or(urn)
+            .split(';')
+            .map(|tag| tag.trim().replace('"', ""))
+            .filter(|tag| !tag.is_empty())
+            .collect();
+        tags.sort_unstable();
+        tags
+    };
+    declared == called || tags(declared) == tags(called)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_cap;
+
+    #[test]
+    fn the_order_of_tags_is_free() {
+        assert!(same_cap("cap:a;in=media:b;out=media:c", "cap:out=media:c;a;in=\"media:b\""));
+        assert!(!same_cap("cap:a;in=media:b", "cap:a"));
+    }
+}

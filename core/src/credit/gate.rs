@@ -1,0 +1,383 @@
+//! [`CreditGate`]: the sender's store of credit for one stream.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::error::{Error, Reason, TimedOut};
+use crate::model::{Acquire, Gate};
+use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
+use crate::time::Deadline;
+use crate::wait::{Bell, Op, block_on};
+
+/// The gate is closed; the reason is the first one it was closed with (L13).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the gate is closed: {reason}")]
+pub struct Closed {
+    /// Why it was closed.
+    pub reason: Reason,
+}
+
+impl From<Closed> for Error {
+    fn from(closed: Closed) -> Self {
+        closed.reason
+    }
+}
+
+/// What [`CreditGate::try_acquire`] answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "credit taken and not sent is lost"]
+pub enum TryAcquire {
+    /// The credit is the caller's.
+    Taken,
+    /// There is not enough, or somebody stands in line before the caller. Nothing was taken.
+    Wait,
+    /// The gate is closed.
+    Closed(Reason),
+}
+
+/// A sender's credit for one stream, in chunks (L9). Cheap to clone; clones are the same gate.
+///
+/// * Any number of threads and tasks may use it at once.
+/// * First come, first served: a large acquire is served before small ones that came later, and
+///   `try_acquire` does not overtake those who wait.
+/// * A waiter that gives up (deadline, dropped future) takes nothing and lets the next one through.
+/// * An acquire of more than the window can hold waits until grants have added up to it.
+/// * Closing wakes everybody with the reason (L13).
+///
+/// While nobody waits, acquire and grant are one compare-and-swap each.
+#[derive(Clone)]
+pub struct CreditGate(Arc<Inner>);
+
+/// `word` holds the available credit of an open gate that nobody waits for. [`SLOW`] says that the
+/// truth is in `slow` instead: somebody waits, the gate is closed, or the credit is 2^64 − 1.
+struct Inner {
+    word: AtomicU64,
+    slow: Mutex<Slow>,
+}
+
+const SLOW: u64 = u64::MAX;
+
+struct Slow {
+    /// Valid while `word` is [`SLOW`].
+    gate: Gate,
+    reason: Option<Reason>,
+    next_ticket: u64,
+    /// Those who wait, in the order they came.
+    line: BTreeMap<u64, Place>,
+    /// Tickets whose credit has been taken for them and who have not come to fetch it yet.
+    served: BTreeSet<u64>,
+}
+
+struct Place {
+    n: u64,
+    waker: Waker,
+}
+
+impl CreditGate {
+    /// An open gate with `window` chunks of credit. Zero is a legal gate.
+    #[must_use]
+    pub fn new(window: u64) -> Self {
+        CreditGate(Arc::new(Inner {
+            word: AtomicU64::new(window),
+            slow: Mutex::new(Slow {
+                gate: Gate::opened(window),
+                reason: None,
+                next_ticket: 0,
+                line: BTreeMap::new(),
+                served: BTreeSet::new(),
+            }),
+        }))
+    }
+
+    /// Takes `n` chunks if that needs no waiting.
+    pub fn try_acquire(&self, n: u64) -> TryAcquire {
+        match self.0.fast(|gate| gate.acquire(n)) {
+            Some(Acquire::Taken) => TryAcquire::Taken,
+            Some(Acquire::Wait) => TryAcquire::Wait,
+            Some(Acquire::Closed) | None => {
+                let mut slow = self.0.enter();
+                let answer = slow.acquire(n);
+                self.0.leave(slow);
+                answer
+            }
+        }
+    }
+
+    /// Takes `n` chunks, waiting for them on this thread without a limit (L9).
+    ///
+    /// # Errors
+    /// [`Closed`] if the gate is closed before it is this caller's turn; nothing was taken.
+    pub fn blocking_acquire(&self, n: u64) -> Result<(), Closed> {
+        match self.try_acquire(n) {
+            TryAcquire::Taken => Ok(()),
+            TryAcquire::Closed(reason) => Err(Closed { reason }),
+            TryAcquire::Wait => block_on(self.acquire(n), Deadline::NEVER)
+                .expect("a wait without a deadline does not time out"),
+        }
+    }
+
+    /// Takes `n` chunks, waiting for them on this thread until `deadline`. A deadline in the past
+    /// makes this [`try_acquire`](Self::try_acquire).
+    ///
+    /// # Errors
+    /// [`TimedOut`] if the deadline passed first; nothing was taken. The inner error is [`Closed`].
+    pub fn blocking_acquire_timeout(
+        &self,
+        n: u64,
+        deadline: Deadline,
+    ) -> Result<Result<(), Closed>, TimedOut> {
+        match self.try_acquire(n) {
+            TryAcquire::Taken => Ok(Ok(())),
+            TryAcquire::Closed(reason) => Ok(Err(Closed { reason })),
+            TryAcquire::Wait => block_on(self.acquire(n), deadline),
+        }
+    }
+
+    /// Takes `n` chunks, on any executor. The place in line is taken at the first poll; dropping
+    /// the future gives it up.
+    #[must_use = "a future does nothing until it is polled"]
+    pub fn acquire(&self, n: u64) -> AcquireFuture {
+        AcquireFuture { gate: Arc::clone(&self.0), n, ticket: None }
+    }
+
+    /// The same as an operation to poll by hand.
+    #[must_use = "an operation does nothing until it is polled"]
+    pub fn acquire_op(&self, n: u64) -> Op<Result<(), Closed>> {
+        Op::new(self.acquire(n))
+    }
+
+    /// Stands in line for `n` chunks and calls `ready` once, from any thread, when the turn has
+    /// come or the gate is closed; at once if that is so already. `ready` must not wait; it may call
+    /// anything on this gate.
+    /// The returned operation answers what happened; dropping it gives the turn up.
+    pub fn on_ready(&self, n: u64, ready: impl FnOnce() + Send + 'static) -> Op<Result<(), Closed>> {
+        let bell = Bell::new(ready);
+        let ring = Arc::clone(&bell);
+        let mut op = self.acquire_op(n);
+        match op.poll(move || ring.ring()) {
+            None => op,
+            Some(answer) => {
+                bell.ring();
+                Op::new(std::future::ready(answer))
+            }
+        }
+    }
+
+    /// Adds `n` chunks, up to 2^64 − 1, and serves those who wait. Does nothing on a closed gate.
+    pub fn grant(&self, n: u64) {
+        if self.0.fast(|gate| gate.grant(n)).is_none() {
+            let mut slow = self.0.enter();
+            slow.gate.grant(n);
+            self.0.leave(slow);
+        }
+    }
+
+    /// Closes the gate: every waiter, and every later acquire, gets the reason. The first reason
+    /// stays. True if this call closed it.
+    pub fn close(&self, reason: impl Into<Reason>) -> bool {
+        let reason = reason.into();
+        let mut slow = self.0.enter();
+        let closing = slow.gate.close();
+        if closing {
+            slow.reason = Some(reason);
+        }
+        self.0.leave(slow);
+        closing
+    }
+
+    /// Chunks that could be taken now. A hint while others use the gate; readable after close.
+    #[must_use]
+    pub fn available(&self) -> u64 {
+        match self.0.word.load(Ordering::Acquire) {
+            SLOW => {
+                let slow = self.0.enter();
+                let available = slow.gate.available;
+                self.0.leave(slow);
+                available
+            }
+            available => available,
+        }
+    }
+
+    /// True once closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.reason().is_some()
+    }
+
+    /// Why the gate was closed, if it is.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        if self.0.word.load(Ordering::Acquire) != SLOW {
+            return None;
+        }
+        self.0.slow.lock().reason.clone()
+    }
+
+    /// How many stand in line.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.slow.lock().line.len()
+    }
+}
+
+impl std::fmt::Debug for CreditGate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreditGate")
+            .field("available", &self.available())
+            .field("reason", &self.reason())
+            .finish()
+    }
+}
+
+impl Inner {
+    /// Runs a decision on the word by compare-and-swap; `None` if the truth is behind the lock, or
+    /// would have to go there.
+    fn fast<R>(&self, decide: impl Fn(&mut Gate) -> R) -> Option<R> {
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            if word == SLOW {
+                return None;
+            }
+            let mut gate = Gate::opened(word);
+            let answer = decide(&mut gate);
+            if gate.available == word {
+                return Some(answer);
+            }
+            if gate.available == SLOW {
+                return None;
+            }
+            match self.word.compare_exchange_weak(
+                word,
+                gate.available,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Some(answer),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes the lock and brings the truth behind it. Until [`leave`](Self::leave), every other
+    /// caller comes to the lock too.
+    fn enter(&self) -> MutexGuard<'_, Slow> {
+        let mut slow = self.slow.lock();
+        let word = self.word.swap(SLOW, Ordering::AcqRel);
+        if word != SLOW {
+            slow.gate = Gate::opened(word);
+        }
+        slow
+    }
+
+    /// Serves those in line, gives the truth back to the word if it fits there, and wakes with the
+    /// lock released.
+    fn leave(&self, mut slow: MutexGuard<'_, Slow>) {
+        let due = slow.serve();
+        if slow.line.is_empty() && !slow.gate.closed && slow.gate.available != SLOW {
+            self.word.store(slow.gate.available, Ordering::Release);
+        }
+        drop(slow);
+        for waker in due {
+            waker.wake();
+        }
+    }
+}
+
+impl Slow {
+    fn acquire(&mut self, n: u64) -> TryAcquire {
+        if n > 0 && !self.gate.closed && !self.line.is_empty() {
+            return TryAcquire::Wait; // those in line come first
+        }
+        match self.gate.acquire(n) {
+            Acquire::Taken => TryAcquire::Taken,
+            Acquire::Wait => TryAcquire::Wait,
+            Acquire::Closed => TryAcquire::Closed(self.closed().reason),
+        }
+    }
+
+    fn closed(&self) -> Closed {
+        Closed { reason: self.reason.clone().expect("a closed gate has a reason") }
+    }
+
+    /// Takes credit for everyone at the head of the line whose turn has come. Answers whom to wake.
+    fn serve(&mut self) -> Vec<Waker> {
+        let mut due = Vec::new();
+        while let Some(first) = self.line.first_entry() {
+            match self.gate.acquire(first.get().n) {
+                Acquire::Wait => break,
+                Acquire::Taken => {
+                    let (ticket, place) = first.remove_entry();
+                    self.served.insert(ticket);
+                    due.push(place.waker);
+                }
+                Acquire::Closed => due.push(first.remove().waker),
+            }
+        }
+        due
+    }
+}
+
+/// See [`CreditGate::acquire`].
+#[must_use = "a future does nothing until it is polled"]
+pub struct AcquireFuture {
+    gate: Arc<Inner>,
+    n: u64,
+    ticket: Option<u64>,
+}
+
+impl Future for AcquireFuture {
+    type Output = Result<(), Closed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let mut slow = this.gate.enter();
+        let mut replaced = None;
+        let answer = match this.ticket {
+            None => match slow.acquire(this.n) {
+                TryAcquire::Taken => Some(Ok(())),
+                TryAcquire::Closed(reason) => Some(Err(Closed { reason })),
+                TryAcquire::Wait => {
+                    let ticket = slow.next_ticket;
+                    slow.next_ticket = ticket.checked_add(1).expect("2^64 waits never happen");
+                    let place = Place { n: this.n, waker: context.waker().clone() };
+                    slow.line.insert(ticket, place);
+                    this.ticket = Some(ticket);
+                    None
+                }
+            },
+            Some(ticket) if slow.served.remove(&ticket) => Some(Ok(())),
+            Some(ticket) => match slow.line.get_mut(&ticket) {
+                Some(place) => {
+                    replaced = Some(std::mem::replace(&mut place.waker, context.waker().clone()));
+                    None
+                }
+                None => Some(Err(slow.closed())),
+            },
+        };
+        this.gate.leave(slow);
+        drop(replaced); // foreign code may run when it goes: never under the lock
+        match answer {
+            Some(answer) => {
+                this.ticket = None;
+                Poll::Ready(answer)
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for AcquireFuture {
+    fn drop(&mut self) {
+        let Some(ticket) = self.ticket else { return };
+        let mut slow = self.gate.enter();
+        let left = slow.line.remove(&ticket);
+        if slow.served.remove(&ticket) {
+            slow.gate.grant(self.n); // taken for a waiter that went away: hand it on
+        }
+        self.gate.leave(slow);
+        drop(left);
+    }
+}

@@ -1,0 +1,12 @@
+//! The three objects that any transport can use alone: a sender's [`CreditGate`], a receiver's
+//! [`CreditWindow`] and the [`CreditRouter`] that brings grants to gates.
+//!
+//! They hold the model's state and add only waiting and waking.
+
+mod gate;
+mod router;
+mod window;
+
+pub use gate::{Closed, CreditGate, TryAcquire};
+pub use router::{CreditRouter, Delivery};
+pub use window::{CreditWindow, Violation};

@@ -1,0 +1,139 @@
+//! The host: starts cartridges or attaches to them, calls them, chains them.
+//!
+//! ```no_run
+//! use sluicegate::{Command, Engine, blocking_forward};
+//!
+//! let engine = Engine::default();
+//! let upper = engine.spawn(&Command::new("./upper"))?;
+//! let call = upper.call("cap:upper;in=media:blob;out=media:blob")?;
+//! let input = call.input("media:blob")?;
+//! std::thread::spawn(move || {
+//!     input.blocking_write(b"hello")?;
+//!     call.blocking_finish_input()?;
+//!     println!("{:?}", call.blocking_output()?.blocking_collect_bytes()?);
+//!     Ok::<_, sluicegate::Error>(())
+//! });
+//! # Ok::<(), sluicegate::Error>(())
+//! ```
+
+mod process;
+mod peer;
+mod route;
+
+use std::io::{Read, Write};
+use std::sync::Weak;
+use std::time::Duration;
+
+pub use peer::Peer;
+pub use process::{Command, Memory};
+pub use route::{blocking_forward, forward};
+
+pub use crate::cartridge::CapInfo;
+use crate::error::Error;
+use crate::frame::{Limits, NetworkPolicy};
+use crate::stream::MAX_ITEM;
+use crate::sync::{Arc, Mutex};
+use crate::wait::owed::Owed;
+
+/// How an engine runs its cartridges.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// What is proposed to each cartridge; the smaller proposal of each limit wins.
+    pub limits: Limits,
+    /// How long a cartridge may take from its start until it has proved its identity.
+    pub handshake_timeout: Duration,
+    /// What cartridges may do on the network.
+    pub policy: NetworkPolicy,
+    /// Largest item of a sequence stream, in bytes.
+    pub max_item: u64,
+}
+
+impl Default for EngineOptions {
+    /// The protocol's limits, 10 s for the handshake, the whole network, items of up to 64 MiB.
+    fn default() -> Self {
+        EngineOptions {
+            limits: Limits::default(),
+            handshake_timeout: Duration::from_secs(10),
+            policy: NetworkPolicy::Full,
+            max_item: MAX_ITEM,
+        }
+    }
+}
+
+/// A host of cartridges. Cheap to clone; any thread may use it.
+#[derive(Clone, Default)]
+pub struct Engine(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    options: EngineOptions,
+    owed: Arc<Owed>,
+    peers: Mutex<Vec<Weak<peer::Inner>>>,
+}
+
+impl Engine {
+    /// An engine without cartridges.
+    #[must_use]
+    pub fn new(options: EngineOptions) -> Self {
+        Engine(Arc::new(Inner { options, ..Inner::default() }))
+    }
+
+    /// Starts a cartridge and waits, at most the handshake's limit, until it has proved its identity.
+    ///
+    /// # Errors
+    /// `Spawn` if it cannot be started, `Handshake` if the two ends do not agree or it is too slow,
+    /// `PeerDied` if it ends, `Malformed` or `FrameTooLarge` if it writes something else than frames.
+    /// Each names the cartridge and gives the end of its stderr.
+    pub fn spawn(&self, command: &Command) -> Result<Peer, Error> {
+        let (process, reader, writer) = process::start(command)?;
+        self.connect(command.label(), Some(process), reader, writer)
+    }
+
+    /// Attaches to a cartridge over any transport, as [`spawn`](Self::spawn) does.
+    ///
+    /// # Errors
+    /// As there. When the handshake takes too long, the thread that reads `reader` stays until the
+    /// transport ends.
+    pub fn attach(
+        &self,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Peer, Error> {
+        self.connect("attached cartridge".to_owned(), None, reader, writer)
+    }
+
+    fn connect(
+        &self,
+        label: String,
+        process: Option<Arc<process::Process>>,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Peer, Error> {
+        let options = &self.0.options;
+        let peer = peer::connect(label, process, reader, writer, options, &self.0.owed)?;
+        let mut peers = self.0.peers.lock();
+        peers.retain(|peer| peer.strong_count() > 0);
+        peers.push(peer.downgrade());
+        drop(peers);
+        Ok(peer)
+    }
+
+    /// Closes every cartridge: calls end with an error, processes get 2 s to exit and are killed
+    /// then. Returns when all are gone.
+    pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
+        let peers = std::mem::take(&mut *self.0.peers.lock());
+        let closing: Vec<_> =
+            peers.iter().filter_map(Weak::upgrade).map(|peer| Peer::from(peer).close()).collect();
+        async move {
+            for closed in closing {
+                closed.await;
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}

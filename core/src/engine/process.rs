@@ -1,0 +1,249 @@
+//! A cartridge's process: start, stderr, exit.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+use crate::error::{Error, ErrorKind};
+use crate::link::spawn_quiet;
+use crate::sync::{Arc, Mutex};
+use crate::time::Deadline;
+use crate::wait::block_on;
+use crate::wait::watched::{Watched, until};
+
+/// How much of a cartridge's stderr is kept, in bytes: the end of it.
+const TAIL: usize = 64 * 1024;
+/// How much of it an error message shows, in bytes.
+const SHOWN: usize = 2 * 1024;
+
+/// A command to start a cartridge with.
+#[derive(Clone, Debug)]
+pub struct Command {
+    program: OsString,
+    args: Vec<OsString>,
+    env: Vec<(OsString, Option<OsString>)>,
+    cwd: Option<PathBuf>,
+    tee_stderr: bool,
+}
+
+impl Command {
+    /// `program`, looked up on the `PATH` if it is a bare name.
+    #[must_use]
+    pub fn new(program: impl Into<OsString>) -> Self {
+        let program = program.into();
+        Command { program, args: Vec::new(), env: Vec::new(), cwd: None, tee_stderr: false }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of its environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Takes a variable out of its environment.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), None));
+        self
+    }
+
+    /// Its working directory.
+    #[must_use]
+    pub fn cwd(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(directory.into());
+        self
+    }
+
+    /// Passes its stderr on to this process's as well as keeping the end of it.
+    #[must_use]
+    pub fn tee_stderr(mut self, tee: bool) -> Self {
+        self.tee_stderr = tee;
+        self
+    }
+
+    /// The command as one would type it, for messages.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.args);
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
+/// Memory of a process, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// What it holds now.
+    pub resident: u64,
+    /// The most it ever held.
+    pub peak: u64,
+}
+
+pub(crate) struct Process {
+    pid: u32,
+    child: Mutex<Child>,
+    exit: Watched<Option<ExitStatus>>,
+    stderr: Watched<Tail>,
+}
+
+#[derive(Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    ended: bool,
+}
+
+/// Starts `command` with pipes on its three standard streams.
+pub(crate) fn start(
+    command: &Command,
+) -> Result<(Arc<Process>, ChildStdout, ChildStdin), Error> {
+    let label = command.label();
+    let mut os = std::process::Command::new(&command.program);
+    os.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in &command.env {
+        match value {
+            Some(value) => os.env(name, value),
+            None => os.env_remove(name),
+        };
+    }
+    if let Some(cwd) = &command.cwd {
+        os.current_dir(cwd);
+    }
+    let failed = |e: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::Spawn, format!("cartridge `{label}` cannot be started: {e}"))
+    };
+    let mut child = os.spawn().map_err(|e| failed(&e))?;
+    let pid = child.id();
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(failed(&"a pipe is missing"));
+    };
+    let process = Arc::new(Process {
+        pid,
+        child: Mutex::new(child),
+        exit: Watched::new(None),
+        stderr: Watched::new(Tail::default()),
+    });
+    let (watched, drained) = (Arc::clone(&process), Arc::clone(&process));
+    let tee = command.tee_stderr;
+    spawn_quiet("stderr", move || drained.drain_stderr(stderr, tee)).map_err(|e| failed(&e))?;
+    spawn_quiet("child", move || watched.watch()).map_err(|e| failed(&e))?;
+    Ok((process, stdout, stdin))
+}
+
+impl Process {
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits for the exit without reaping, so that a kill meanwhile cannot hit a stranger.
+    fn watch(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.pid).expect("process ids fit"));
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        while matches!(waitid(Id::Pid(pid), flags), Err(nix::errno::Errno::EINTR)) {}
+        let status = self.child.lock().wait().unwrap_or_default();
+        self.exit.update(|exit| *exit = Some(status));
+    }
+
+    fn drain_stderr(&self, mut stderr: ChildStderr, tee: bool) {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            match stderr.read(&mut buffer) {
+                Ok(0) => break,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+                Ok(n) => {
+                    self.stderr.with(|tail| {
+                        tail.bytes.extend(&buffer[..n]);
+                        let excess = tail.bytes.len().saturating_sub(TAIL);
+                        tail.bytes.drain(..excess);
+                    });
+                    if tee {
+                        // A host without stderr still keeps the tail.
+                        let _ = std::io::Write::write_all(&mut std::io::stderr(), &buffer[..n]);
+                    }
+                }
+            }
+        }
+        self.stderr.update(|tail| tail.ended = true);
+    }
+
+    pub(crate) fn stderr_tail(&self) -> String {
+        self.stderr.with(|tail| String::from_utf8_lossy(tail.bytes.make_contiguous()).into_owned())
+    }
+
+    pub(crate) async fn exited(self: Arc<Self>) -> ExitStatus {
+        until(self, |process| &process.exit, |exit| *exit).await
+    }
+
+    pub(crate) fn kill(&self) {
+        // Fails only if it has exited.
+        let _ = self.child.lock().kill();
+    }
+
+    /// Waits for the exit until `limit` from now, then kills.
+    pub(crate) fn reap(self: &Arc<Self>, limit: Duration) -> Option<ExitStatus> {
+        let exited = block_on(Arc::clone(self).exited(), Deadline::after(limit));
+        if exited.is_err() {
+            self.kill();
+        }
+        exited.ok()
+    }
+
+    /// How it ended and what it last said, for an error message.
+    pub(crate) fn obituary(self: &Arc<Self>) -> String {
+        let exited = self.reap(Duration::from_millis(500));
+        let said = until(Arc::clone(self), |p| &p.stderr, |tail| tail.ended.then_some(()));
+        let _ = block_on(said, Deadline::after(Duration::from_millis(200)));
+        let how = exited.map_or_else(
+            || "it did not exit by itself and was killed".to_owned(),
+            |status| format!("it ended with {status}"),
+        );
+        let tail = self.stderr_tail();
+        let tail = tail.trim_end();
+        if tail.is_empty() {
+            return format!("{how}; its stderr is empty");
+        }
+        let from = tail.len().saturating_sub(SHOWN);
+        let from = (from..tail.len()).find(|&at| tail.is_char_boundary(at)).unwrap_or(0);
+        format!("{how}; its stderr ends with:\n{}", &tail[from..])
+    }
+
+    /// Its memory, where the system tells it.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name))?;
+            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+            Some(kib.saturating_mul(1024))
+        };
+        Some(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
+    }
+}
+
+impl From<&OsStr> for Command {
+    fn from(program: &OsStr) -> Self {
+        Command::new(program)
+    }
+}

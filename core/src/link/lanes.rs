@@ -1,0 +1,331 @@
+//! What waits to be written on one link.
+//!
+//! Two lanes: control frames, which go ahead, and flow frames, which keep their order. One writer
+//! thread empties both. Data waits for room, in bytes, at a gate of its own: the link is one more
+//! hop with a window. Every queue is bounded: data by that gate, the rest by a count beyond which
+//! the link is closed with a reason.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use super::writer::encode;
+use super::{FrameWriter, spawn_quiet};
+use crate::account::Counters;
+use crate::credit::CreditGate;
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
+use crate::sync::Arc;
+use crate::time::Deadline;
+use crate::wait::block_on;
+use crate::wait::watched::{Watched, until};
+
+/// Bytes of CHUNK frames that may wait for the wire.
+const ROOM: u64 = 1024 * 1024;
+/// Control and other uncredited frames that may wait; a peer that lets more pile up is cut off.
+const QUEUED: usize = 16 * 1024;
+/// LOG frames that may wait; what does not fit is counted as dropped.
+const LOGS: usize = 1024;
+/// Bytes written in one go, about.
+const BATCH: usize = 256 * 1024;
+
+/// The sending half of a link. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Lanes(Arc<Inner>);
+
+struct Inner {
+    /// Waited on by the writer thread alone, so that a push may be made under any lock.
+    queue: Watched<Queue>,
+    /// The writer thread has ended and dropped its half of the transport.
+    finished: Watched<bool>,
+    room: CreditGate,
+    max_frame: u64,
+    counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct Queue {
+    control: VecDeque<Frame>,
+    flow: VecDeque<(Frame, u64)>,
+    logs: usize,
+    /// Flows that ended without a terminal of ours: nothing of them is written any more.
+    ended: Vec<FlowKey>,
+    /// No more frames are taken; what is queued is still written.
+    closing: bool,
+    /// Nothing is written any more.
+    dead: Option<Reason>,
+}
+
+impl Lanes {
+    /// Starts the writer thread on `writer`.
+    pub(crate) fn start<W: Write + Send + 'static>(
+        writer: FrameWriter<W>,
+        max_frame: u64,
+        counters: Arc<Counters>,
+        on_failure: impl FnOnce(Reason) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let inner = Arc::new(Inner {
+            queue: Watched::new(Queue::default()),
+            finished: Watched::new(false),
+            room: CreditGate::new(ROOM),
+            max_frame,
+            counters,
+        });
+        let lanes = Lanes(Arc::clone(&inner));
+        spawn_quiet("writer", move || inner.run(writer, on_failure))
+            .map_err(|e| Error::new(ErrorKind::Io, format!("no writer thread: {e}")))?;
+        Ok(lanes)
+    }
+
+    /// Queues a frame that goes ahead of data. Never waits.
+    pub(crate) fn control(&self, frame: Frame) -> Result<(), Reason> {
+        self.push(|queue| queue.control.push_back(frame))
+    }
+
+    /// Queues a frame of a flow that costs no credit, in its order. Never waits (L14).
+    pub(crate) fn flow(&self, frame: Frame) -> Result<(), Reason> {
+        self.push(|queue| queue.flow.push_back((frame, 0)))
+    }
+
+    /// Queues a LOG frame, or counts it as dropped. Never waits.
+    pub(crate) fn log(&self, frame: Frame) -> Result<(), Reason> {
+        let fits = self.0.queue.with(|queue| queue.logs < LOGS);
+        if !fits {
+            self.0.counters.drop_frame("log_lane_full", FrameType::Log.name());
+            return Ok(());
+        }
+        self.push(|queue| {
+            queue.logs += 1;
+            queue.flow.push_back((frame, 0));
+        })
+    }
+
+    /// Waits for room for a chunk's bytes on this link.
+    pub(crate) async fn room(&self, bytes: usize) -> Result<Room, Reason> {
+        let cost = u64::try_from(bytes).unwrap_or(u64::MAX).min(ROOM);
+        self.0.room.acquire(cost).await?;
+        Ok(Room { gate: self.0.room.clone(), cost })
+    }
+
+    /// Queues a CHUNK that has its room.
+    pub(crate) fn chunk(&self, frame: Frame, room: Room) -> Result<(), Reason> {
+        let cost = room.keep();
+        self.push(|queue| queue.flow.push_back((frame, cost)))
+    }
+
+    fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
+        self.0.queue.update(|queue| {
+            if let Some(reason) = &queue.dead {
+                return Err(reason.clone());
+            }
+            if queue.closing {
+                return Err(Error::new(ErrorKind::Closed, "the connection is closing"));
+            }
+            if queue.control.len() + queue.flow.len() >= QUEUED {
+                let reason = Error::new(
+                    ErrorKind::LimitReached,
+                    format!("the peer reads nothing while {QUEUED} frames wait for it"),
+                );
+                queue.die(reason.clone());
+                return Err(reason);
+            }
+            put(queue);
+            Ok(())
+        })
+    }
+
+    /// Nothing more of `flow` is written, and no state of it is kept. Never waits.
+    pub(crate) fn forget(&self, flow: FlowKey) {
+        self.0.queue.with(|queue| {
+            if queue.dead.is_none() {
+                queue.ended.push(flow);
+            }
+        });
+    }
+
+    /// Takes no more frames; what is queued is written, then the transport is dropped.
+    pub(crate) fn close(&self) {
+        self.0.queue.update(|queue| queue.closing = true);
+    }
+
+    /// Ends the link now: what is queued is forgotten, whoever waits for room gets `reason`.
+    pub(crate) fn kill(&self, reason: Reason) {
+        self.0.queue.update(|queue| queue.die(reason.clone()));
+        self.0.room.close(reason);
+    }
+
+    /// Waits until the writer has written all and dropped the transport, or died.
+    pub(crate) fn finished(&self) -> impl Future<Output = ()> + Send + 'static {
+        until(Arc::clone(&self.0), |inner| &inner.finished, |finished| finished.then_some(()))
+    }
+}
+
+impl Queue {
+    fn die(&mut self, reason: Reason) {
+        self.dead.get_or_insert(reason);
+        self.control.clear();
+        self.flow.clear();
+        self.ended.clear();
+        self.logs = 0;
+    }
+}
+
+/// Room on a link, given back when dropped unless the frame that it is for was queued.
+pub(crate) struct Room {
+    gate: CreditGate,
+    cost: u64,
+}
+
+impl Room {
+    fn keep(mut self) -> u64 {
+        std::mem::take(&mut self.cost)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.gate.grant(self.cost);
+    }
+}
+
+/// What is written in one go, and the flows that are over once it is.
+#[derive(Default)]
+struct Batch {
+    frames: Vec<(Frame, u64)>,
+    ended: Vec<FlowKey>,
+}
+
+enum Next {
+    Frames(Batch),
+    End,
+}
+
+impl Inner {
+    fn run<W: Write>(self: Arc<Self>, mut writer: FrameWriter<W>, on_failure: impl FnOnce(Reason)) {
+        let mut order = Numbering::default();
+        let failure = loop {
+            let next = until(Arc::clone(&self), |inner| &inner.queue, Queue::take_batch);
+            match block_on(next, Deadline::NEVER).unwrap_or(Next::End) {
+                Next::End => break self.queue.with(|queue| queue.dead.clone()),
+                Next::Frames(batch) => {
+                    let written = self.write(&mut writer, &mut order, batch);
+                    if let Err(reason) = written {
+                        break Some(reason);
+                    }
+                }
+            }
+        };
+        drop(writer); // the peer sees the end of the stream
+        match failure {
+            Some(reason) => {
+                self.room.close(reason.clone());
+                self.queue.update(|queue| queue.die(reason.clone()));
+                on_failure(reason);
+            }
+            None => {
+                self.room.close(Error::new(ErrorKind::Closed, "the connection is closed"));
+            }
+        }
+        self.finished.update(|finished| *finished = true);
+    }
+
+    fn write<W: Write>(
+        &self,
+        writer: &mut FrameWriter<W>,
+        order: &mut Numbering,
+        batch: Batch,
+    ) -> Result<(), Reason> {
+        let mut encoded = Vec::with_capacity(batch.frames.len());
+        let mut cost = 0_u64;
+        for (mut frame, bytes) in batch.frames {
+            cost = cost.saturating_add(bytes);
+            match order.number(&mut frame) {
+                Admitted::Send | Admitted::SendLast => match encode(&frame, self.max_frame) {
+                    Ok(frame) => encoded.push(frame),
+                    Err(e) => encoded.extend(self.too_large(order, &frame, &e)),
+                },
+                Admitted::Suppress => self.counters.straggler(frame.frame_type.name()),
+            }
+        }
+        for flow in batch.ended {
+            order.end(flow);
+        }
+        let written = writer.write_encoded(&encoded);
+        self.room.grant(cost);
+        written
+    }
+
+    /// A frame that cannot be written fails its request, not the link.
+    fn too_large(&self, order: &mut Numbering, frame: &Frame, error: &Error) -> Option<EncodedFrame> {
+        self.counters.drop_frame("not_encodable", frame.frame_type.name());
+        if !frame.frame_type.is_flow() {
+            return None;
+        }
+        let mut err = Frame::err(
+            frame.id,
+            frame.routing_id,
+            error.code(),
+            error.class(),
+            error.message(),
+        );
+        match order.number(&mut err) {
+            Admitted::Send | Admitted::SendLast => encode(&err, self.max_frame).ok(),
+            Admitted::Suppress => None,
+        }
+    }
+}
+
+impl Queue {
+    fn take_batch(&mut self) -> Option<Next> {
+        if self.dead.is_some() {
+            return Some(Next::End);
+        }
+        let mut frames: Vec<(Frame, u64)> =
+            self.control.drain(..).map(|frame| (frame, 0)).collect();
+        let mut bytes = 0;
+        while bytes < BATCH {
+            let Some((frame, cost)) = self.flow.pop_front() else { break };
+            bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
+            if frame.frame_type == FrameType::Log {
+                self.logs = self.logs.saturating_sub(1);
+            }
+            frames.push((frame, cost));
+        }
+        match (frames.is_empty(), self.closing) {
+            (false, _) => {
+                // A flow whose frames still wait may have its terminal among them.
+                let (later, ended) = std::mem::take(&mut self.ended)
+                    .into_iter()
+                    .partition(|ended| self.flow.iter().any(|(f, _)| f.flow_key() == *ended));
+                self.ended = later;
+                Some(Next::Frames(Batch { frames, ended }))
+            }
+            (true, true) => Some(Next::End),
+            (true, false) => None,
+        }
+    }
+}
+
+/// Numbers flow frames at the moment of writing, and lets nothing of a flow follow its terminal (L4).
+#[derive(Default)]
+struct Numbering {
+    gate: WriterGate,
+    seq: SeqAssigner,
+}
+
+impl Numbering {
+    /// Marks a flow as over that had no terminal written.
+    fn end(&mut self, flow: FlowKey) {
+        self.seq.forget(&flow);
+        if !self.gate.is_over(&flow) {
+            let _over = self.gate.write(flow, FrameType::Err);
+        }
+    }
+
+    fn number(&mut self, frame: &mut Frame) -> Admitted {
+        let answer = self.gate.write(frame.flow_key(), frame.frame_type);
+        if answer != Admitted::Suppress {
+            self.seq.stamp(frame);
+        }
+        answer
+    }
+}

@@ -1,0 +1,23 @@
+//! The only room with file descriptors: frames over any `Read` and `Write`.
+//!
+//! ```text
+//! writers ─▶ Lanes: control lane ─┐
+//!                   flow lane  ───┴▶ writer thread ─▶ FrameWriter ─▶ wire ─▶ FrameReader ─▶ reader thread
+//! ```
+//!
+//! The thread that reads a link never waits for a write: what it has to send goes to a lane. Data
+//! waits for room in bytes before it enters its lane; control frames go ahead of it.
+
+mod handshake;
+mod lanes;
+mod quiet;
+mod reader;
+mod stdio;
+mod writer;
+
+pub use handshake::{CartridgeHello, accept, propose};
+pub(crate) use lanes::Lanes;
+pub(crate) use quiet::spawn_quiet;
+pub use reader::FrameReader;
+pub(crate) use stdio::claim_stdio;
+pub use writer::FrameWriter;

@@ -1,0 +1,20 @@
+//! Threads of this library that take no signal.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use nix::sys::signal::SigSet;
+
+/// Starts a thread that no signal is delivered to, so that the application's handlers run on the
+/// application's threads, and a broken pipe is an error of the write and not the end of the
+/// process. The dispositions of the process are left as they are.
+pub(crate) fn spawn_quiet(
+    name: &str,
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    Builder::new().name(format!("sluice-{name}")).spawn(move || {
+        // Cannot fail with a full set; were it to, signals would be taken here as everywhere.
+        let _ = SigSet::all().thread_block();
+        body();
+    })
+}

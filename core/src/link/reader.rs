@@ -1,0 +1,125 @@
+//! Frames out of a byte stream.
+
+use std::io::{BufReader, ErrorKind as IoKind, Read};
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind};
+use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN};
+
+/// What is read ahead of the decoder, in bytes.
+const READ_AHEAD: usize = 64 * 1024;
+/// What is allocated on the word of a length prefix alone, in bytes. Larger bodies grow as they come.
+const TRUSTED: usize = 1024 * 1024;
+
+/// Reads frames from any [`Read`], one at a time. The payload of a frame borrows its buffer.
+pub struct FrameReader<R> {
+    inner: BufReader<R>,
+    max_frame: u64,
+}
+
+impl<R: Read> FrameReader<R> {
+    /// A reader with the default frame limit, as it holds until a handshake.
+    pub fn new(inner: R) -> Self {
+        let max_frame = Limits::DEFAULT.max_frame;
+        FrameReader { inner: BufReader::with_capacity(READ_AHEAD, inner), max_frame }
+    }
+
+    /// Sets the largest body that is taken, in bytes. The ceiling of 16 MiB holds beside it.
+    pub fn set_max_frame(&mut self, max_frame: u64) {
+        self.max_frame = max_frame;
+    }
+
+    /// The next frame, waiting for it; `None` at the end of the stream between two frames.
+    ///
+    /// # Errors
+    /// * `FrameTooLarge`: straight after the length prefix; nothing was allocated for the body.
+    /// * `Malformed`: the stream ends inside a frame, or the body is not a frame.
+    /// * `Io`: the read failed.
+    ///
+    /// After an error the place in the stream is lost: the connection is over.
+    pub fn read(&mut self) -> Result<Option<Frame>, Error> {
+        let mut prefix = [0; PREFIX_LEN];
+        match self.fill(&mut prefix)? {
+            0 => return Ok(None),
+            PREFIX_LEN => {}
+            got => return Err(truncated(got, PREFIX_LEN, "length prefix")),
+        }
+        let length = frame::check_length(u32::from_be_bytes(prefix), self.max_frame)?;
+        let mut body = Vec::with_capacity(length.min(TRUSTED));
+        let limit = u64::try_from(length).unwrap_or(u64::MAX);
+        self.inner.by_ref().take(limit).read_to_end(&mut body).map_err(|e| io_error(&e))?;
+        if body.len() < length {
+            return Err(truncated(body.len(), length, "body"));
+        }
+        Ok(Some(frame::decode(Bytes::from(body))?))
+    }
+
+    /// Fills `buffer` as far as the stream goes.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.inner.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == IoKind::Interrupted => {}
+                Err(e) => return Err(io_error(&e)),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+fn truncated(got: usize, want: usize, part: &str) -> Error {
+    Error::new(
+        ErrorKind::Malformed,
+        format!("the stream ended inside a frame: {got} of {want} bytes of its {part} came"),
+    )
+}
+
+fn io_error(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("reading a frame failed: {error}"))
+}
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        let kind = match error.class() {
+            frame::DecodeClass::FrameTooLarge => ErrorKind::FrameTooLarge,
+            _ => ErrorKind::Malformed,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_error(bytes: &[u8]) -> Error {
+        FrameReader::new(bytes).read().expect_err("refused")
+    }
+
+    #[test]
+    fn an_empty_stream_is_a_clean_end() {
+        assert!(FrameReader::new(&[][..]).read().expect("clean").is_none());
+    }
+
+    #[test]
+    fn hz_c12_a_length_above_the_limit_is_refused_after_the_prefix() {
+        assert_eq!(first_error(&[0xff; 4]).kind(), ErrorKind::FrameTooLarge);
+        let above = u32::try_from(Limits::DEFAULT.max_frame + 1).expect("fits");
+        assert_eq!(first_error(&above.to_be_bytes()).kind(), ErrorKind::FrameTooLarge);
+    }
+
+    #[test]
+    fn a_cut_stream_is_an_error_and_never_a_clean_end() {
+        let mut whole = Vec::new();
+        let beat = Frame::heartbeat(frame::MessageId::Uint(7));
+        crate::link::FrameWriter::new(&mut whole).write(&beat).expect("a vector takes it");
+        for cut in 1..whole.len() {
+            assert_eq!(first_error(&whole[..cut]).kind(), ErrorKind::Malformed, "cut at {cut}");
+        }
+        let mut reader = FrameReader::new(&whole[..]);
+        assert_eq!(reader.read().expect("whole"), Some(beat));
+    }
+}

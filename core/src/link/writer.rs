@@ -1,0 +1,79 @@
+//! Frames into a byte stream.
+
+use std::io::{ErrorKind as IoKind, IoSlice, Write};
+
+use crate::error::{Error, ErrorKind};
+use crate::frame::{self, EncodeError, EncodedFrame, Frame, Limits};
+
+/// Slices handed to one system call.
+const SLICES: usize = 96;
+
+/// Writes frames to any [`Write`]. Payloads are written from where they lie.
+pub struct FrameWriter<W> {
+    inner: W,
+    max_frame: u64,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// A writer with the default frame limit, as it holds until a handshake.
+    pub fn new(inner: W) -> Self {
+        FrameWriter { inner, max_frame: Limits::DEFAULT.max_frame }
+    }
+
+    /// Sets the largest body that is written, in bytes.
+    pub fn set_max_frame(&mut self, max_frame: u64) {
+        self.max_frame = max_frame;
+    }
+
+    /// Writes one frame and flushes.
+    ///
+    /// # Errors
+    /// `FrameTooLarge` before anything is written, `Io` if the write failed.
+    pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
+        let encoded = encode(frame, self.max_frame)?;
+        self.write_encoded(&[encoded])
+    }
+
+    /// Writes frames as few system calls and flushes.
+    pub(crate) fn write_encoded(&mut self, frames: &[EncodedFrame]) -> Result<(), Error> {
+        for part in frames.chunks(SLICES / 3) {
+            let mut slices = Vec::with_capacity(part.len() * 3);
+            for frame in part {
+                for piece in frame.parts() {
+                    if !piece.is_empty() {
+                        slices.push(IoSlice::new(piece));
+                    }
+                }
+            }
+            self.write_slices(&mut slices)?;
+        }
+        self.inner.flush().map_err(|e| io_error(&e))
+    }
+
+    fn write_slices(&mut self, mut slices: &mut [IoSlice<'_>]) -> Result<(), Error> {
+        while !slices.is_empty() {
+            match self.inner.write_vectored(slices) {
+                Ok(0) => return Err(io_error(&IoKind::WriteZero.into())),
+                Ok(n) => IoSlice::advance_slices(&mut slices, n),
+                Err(e) if e.kind() == IoKind::Interrupted => {}
+                Err(e) => return Err(io_error(&e)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Encodes a frame, refusing one whose body is larger than `max_frame` bytes.
+pub(crate) fn encode(frame: &Frame, max_frame: u64) -> Result<EncodedFrame, Error> {
+    frame::encode_parts(frame, max_frame).map_err(|error| {
+        let kind = match error {
+            EncodeError::TooLarge { .. } => ErrorKind::FrameTooLarge,
+            _ => ErrorKind::InvalidArgument,
+        };
+        Error::new(kind, format!("a {} frame cannot be written: {error}", frame.frame_type.name()))
+    })
+}
+
+fn io_error(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("writing a frame failed: {error}"))
+}

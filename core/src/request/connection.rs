@@ -1,0 +1,254 @@
+//! One link: what its two ends share, and the loop that brings each frame to its request.
+
+use std::io::{Read, Write};
+
+use super::exchange::{Exchange, Side};
+use super::table::{Disposition, Refused, Table};
+use crate::account::Counters;
+use crate::credit::{CreditRouter, Delivery};
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
+use crate::link::{FrameReader, FrameWriter, Lanes};
+use crate::stream::Wire;
+use crate::sync::Arc;
+use crate::wait::owed::Owed;
+use crate::wait::watched::{Watched, until};
+
+/// Requests that may be live on one link.
+const REQUESTS: usize = 1024;
+
+/// What a runtime does with the frames that are not of a live request. Called by the reading thread;
+/// must not wait.
+pub(crate) trait Role: Send + Sync {
+    /// REQ: somebody calls this end.
+    fn request(&self, connection: &Arc<Connection>, frame: Frame);
+    /// HEARTBEAT: a probe to answer, or the answer to a probe of ours.
+    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
+    /// POLICY.
+    fn policy(&self, frame: &Frame) -> Result<(), Reason>;
+}
+
+pub(crate) struct Connection {
+    wire: Arc<Wire>,
+    table: Arc<Table<Exchange>>,
+    dead: Watched<Option<Reason>>,
+}
+
+impl Connection {
+    /// Starts the writing half. [`read_all`](Self::read_all) is the reading half.
+    pub(crate) fn start<W: Write + Send + 'static>(
+        writer: FrameWriter<W>,
+        limits: Limits,
+        max_item: u64,
+        owed: Arc<Owed>,
+        counters: Arc<Counters>,
+    ) -> Result<Arc<Self>, Error> {
+        // The writer tells the connection when it fails, which exists only once the writer does.
+        let slot: Arc<std::sync::OnceLock<std::sync::Weak<Connection>>> = Arc::default();
+        let told = Arc::clone(&slot);
+        let lanes =
+            Lanes::start(writer, limits.max_frame, Arc::clone(&counters), move |reason| {
+                if let Some(connection) = told.get().and_then(std::sync::Weak::upgrade) {
+                    connection.die(&peer_gone(&reason));
+                }
+            })?;
+        let wire = Wire { lanes, router: CreditRouter::new(), owed, limits, max_item, counters };
+        let connection = Arc::new(Connection {
+            wire: Arc::new(wire),
+            table: Arc::new(Table::default()),
+            dead: Watched::new(None),
+        });
+        let _ = slot.set(Arc::downgrade(&connection));
+        Ok(connection)
+    }
+
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.wire.limits
+    }
+
+    pub(crate) fn live_requests(&self) -> usize {
+        self.table.live()
+    }
+
+    /// Makes a request of ours and sends its REQ.
+    pub(crate) fn call(&self, cap: &str) -> Result<Arc<Exchange>, Error> {
+        let id = MessageId::new_random();
+        let exchange = self.register(Side::Caller, FlowKey::new(id, None), cap)?;
+        self.wire.send(Frame::req(id, None, cap, "application/cbor")).inspect_err(|reason| {
+            exchange.end(Err(reason.clone()));
+        })?;
+        Ok(exchange)
+    }
+
+    /// Enters a request in the table.
+    pub(crate) fn register(
+        &self,
+        side: Side,
+        flow: FlowKey,
+        cap: &str,
+    ) -> Result<Arc<Exchange>, Error> {
+        let table = Arc::downgrade(&self.table);
+        let wire = Arc::clone(&self.wire);
+        let exchange = Exchange::new(side, flow, cap.to_owned(), wire, move |flow| {
+            if let Some(table) = table.upgrade() {
+                table.end(flow);
+            }
+        });
+        match self.table.register(flow, &exchange, REQUESTS) {
+            Ok(()) => Ok(exchange),
+            Err(Refused::Live) => Err(Error::new(
+                ErrorKind::Protocol,
+                format!("request {} is live already", flow.id),
+            )),
+            Err(Refused::Full) => Err(Error::new(
+                ErrorKind::LimitReached,
+                format!("{REQUESTS} requests are open on this connection"),
+            )),
+            Err(Refused::Closed) => Err(self.reason()),
+        }
+    }
+
+    /// Why the link is over.
+    pub(crate) fn reason(&self) -> Reason {
+        self.dead.with(|dead| dead.clone()).unwrap_or_else(|| ErrorKind::Closed.into())
+    }
+
+    pub(crate) fn is_dead(&self) -> Option<Reason> {
+        self.dead.with(|dead| dead.clone())
+    }
+
+    /// Waits until the link is over.
+    pub(crate) async fn died(self: Arc<Self>) -> Reason {
+        until(self, |connection| &connection.dead, |dead| dead.clone()).await
+    }
+
+    /// Ends the link: every request ends with `reason`, every waiter is released. The first reason
+    /// stays.
+    pub(crate) fn die(&self, reason: &Reason) {
+        let first = self.dead.update(|dead| match dead {
+            Some(_) => false,
+            None => {
+                *dead = Some(reason.clone());
+                true
+            }
+        });
+        if !first {
+            return;
+        }
+        for exchange in self.table.close() {
+            if exchange.side() == Side::Handler {
+                exchange.stop(reason); // it learns why it has to stop
+            }
+            exchange.end(Err(reason.clone()));
+        }
+        self.wire.router.close_all(reason.clone());
+        self.wire.lanes.kill(reason.clone());
+    }
+
+    /// Reads until the end of the link. The reading half: runs on a thread of its own, never waits
+    /// for anything but the wire (L10), and answers why it ended.
+    pub(crate) fn read_all<R: Read>(
+        self: &Arc<Self>,
+        reader: &mut FrameReader<R>,
+        role: &dyn Role,
+    ) -> Reason {
+        loop {
+            match reader.read() {
+                Ok(Some(frame)) => {
+                    if let Err(reason) = self.frame(frame, role) {
+                        return reason;
+                    }
+                }
+                Ok(None) => {
+                    return Error::new(ErrorKind::PeerDied, "the peer closed the connection");
+                }
+                Err(error) if error.kind() == ErrorKind::Io => return peer_gone(&error),
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Brings one frame where it belongs. An error ends the link.
+    fn frame(self: &Arc<Self>, frame: Frame, role: &dyn Role) -> Result<(), Reason> {
+        match frame.frame_type {
+            FrameType::Credit => self.credit(&frame),
+            FrameType::Req => role.request(self, frame),
+            FrameType::Heartbeat => return role.heartbeat(self, &frame),
+            FrameType::Policy => return role.policy(&frame),
+            FrameType::Hello => {
+                let message = "hello came after the handshake";
+                let error = Error::new(ErrorKind::Protocol, message);
+                self.refuse(frame.id, None, &error)?;
+            }
+            FrameType::RelayNotify | FrameType::RelayState => {
+                let name = frame.frame_type.name();
+                let message = format!("{name} is for relays, not for this link");
+                return Err(Error::new(ErrorKind::Protocol, message));
+            }
+            _ => match self.find(frame.flow_key()) {
+                Disposition::Route(exchange) => exchange.frame(frame),
+                lost => self.unroutable(&lost, frame.frame_type),
+            },
+        }
+        Ok(())
+    }
+
+    /// The request of a frame. An answer may carry the routing id that a relay gave the request.
+    fn find(&self, flow: FlowKey) -> Disposition<Exchange> {
+        match self.table.dispose(flow) {
+            Disposition::NoRoute if flow.routing_id.is_some() => {
+                self.table.dispose(FlowKey::new(flow.id, None))
+            }
+            found => found,
+        }
+    }
+
+    fn credit(&self, frame: &Frame) {
+        let n = frame.credit.unwrap_or_default();
+        let stream = frame.stream_id.as_deref();
+        let flow = frame.flow_key();
+        let delivery = match self.wire.router.grant(&flow, stream, n) {
+            Delivery::NoRequest if flow.routing_id.is_some() => {
+                self.wire.router.grant(&FlowKey::new(flow.id, None), stream, n)
+            }
+            delivery => delivery,
+        };
+        if delivery == Delivery::NoRequest {
+            match self.find(flow) {
+                Disposition::Route(_) => {} // its streams have ended: moot
+                lost => self.unroutable(&lost, FrameType::Credit),
+            }
+        }
+    }
+
+    /// Counts a frame that belongs to no live request (L6, L8).
+    fn unroutable(&self, disposition: &Disposition<Exchange>, frame: FrameType) {
+        match disposition {
+            Disposition::Straggler => self.wire.counters.straggler(frame.name()),
+            _ => self.wire.counters.drop_frame("no_route", frame.name()),
+        }
+    }
+
+    /// Answers a request that was not let in. An error ends the link.
+    pub(crate) fn refuse(
+        &self,
+        id: MessageId,
+        routing_id: Option<MessageId>,
+        error: &Error,
+    ) -> Result<(), Reason> {
+        let err = Frame::err(id, routing_id, error.code(), error.class(), error.message());
+        self.wire.send(err)
+    }
+}
+
+/// A transport error means that the other end is gone.
+fn peer_gone(reason: &Reason) -> Reason {
+    match reason.kind() {
+        ErrorKind::Io => Error::new(ErrorKind::PeerDied, reason.message()),
+        _ => reason.clone(),
+    }
+}

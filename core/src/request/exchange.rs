@@ -1,0 +1,480 @@
+//! One request at one end: its streams in both directions, its events and its end.
+//!
+//! The caller's and the handler's end are the same object; they differ in who sends which terminal.
+//! Receiving never waits for sending, and sending never for receiving (L15).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Weak;
+
+use super::terminal::{self, Event, Terminal};
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
+use crate::stream::{Abandon, InputCore, Mode, OutputCore, StreamInfo, Wire};
+use crate::sync::Arc;
+use crate::wait::watched::{Watched, until};
+
+/// Streams that one request may open in one direction.
+const STREAMS: usize = 1024;
+/// Events of a request that wait to be read; the oldest is counted as dropped when more come.
+const EVENTS: usize = 1024;
+
+/// Which end of the request this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Caller,
+    Handler,
+}
+
+pub(crate) struct Exchange {
+    side: Side,
+    flow: FlowKey,
+    cap: String,
+    wire: Arc<Wire>,
+    state: Watched<State>,
+    forget: Box<dyn Fn(FlowKey) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    inputs: HashMap<Option<String>, Arc<InputCore>>,
+    /// Inputs that nobody has fetched yet, in the order they opened.
+    fresh: VecDeque<Arc<InputCore>>,
+    /// No more inputs will open.
+    body_ended: bool,
+    outputs: Vec<Arc<OutputCore>>,
+    events: VecDeque<Event>,
+    /// Why a handler has to stop.
+    stop: Option<Reason>,
+    end: Option<Result<Terminal, Reason>>,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        side: Side,
+        flow: FlowKey,
+        cap: String,
+        wire: Arc<Wire>,
+        forget: impl Fn(FlowKey) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let state = Watched::new(State::default());
+        Arc::new(Exchange { side, flow, cap, wire, state, forget: Box::new(forget) })
+    }
+
+    pub(crate) fn side(&self) -> Side {
+        self.side
+    }
+
+    pub(crate) fn flow(&self) -> FlowKey {
+        self.flow
+    }
+
+    pub(crate) fn cap(&self) -> &str {
+        &self.cap
+    }
+
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
+    }
+
+    /// Opens a stream for sending; its name is made from its number.
+    pub(crate) fn output(
+        &self,
+        media: &str,
+        output: Option<String>,
+    ) -> Result<Arc<OutputCore>, Error> {
+        self.state.with(|state| {
+            if let Some(reason) = state.over() {
+                return Err(reason);
+            }
+            if state.outputs.len() >= STREAMS {
+                let message = format!("a request opens at most {STREAMS} streams");
+                return Err(Error::new(ErrorKind::LimitReached, message));
+            }
+            let prefix = match self.side {
+                Side::Caller => "arg",
+                Side::Handler => "resp",
+            };
+            let name = format!("{prefix}-{}", state.outputs.len());
+            let wire = Arc::clone(&self.wire);
+            let core = OutputCore::new(wire, self.flow, name, media.to_owned(), output);
+            state.outputs.push(Arc::clone(&core));
+            Ok(core)
+        })
+    }
+
+    /// A frame of this request came. Called by the reading thread; never waits.
+    pub(crate) fn frame(&self, frame: Frame) {
+        let outcome = match frame.frame_type {
+            FrameType::StreamStart => self.stream_start(&frame),
+            FrameType::Chunk => self.chunk(frame),
+            FrameType::StreamEnd => self.stream_end(&frame),
+            FrameType::End => self.inbound_end(&frame),
+            FrameType::Err => {
+                self.inbound_err(&terminal::read_err(&frame));
+                Ok(())
+            }
+            FrameType::Log => {
+                self.event(terminal::read_log(&frame));
+                Ok(())
+            }
+            FrameType::Cancel if self.side == Side::Handler => {
+                self.stop(&terminal::read_cancel(&frame));
+                Ok(())
+            }
+            _ => Ok(()), // CLOSE_STREAM without an open feed, CANCEL toward a caller: no effect
+        };
+        if let Err(error) = outcome {
+            self.fail(&error); // the request fails, the connection lives on (L12)
+        }
+    }
+
+    fn stream_start(&self, frame: &Frame) -> Result<(), Error> {
+        let Some(name) = frame.stream_id.clone() else {
+            return Err(protocol("a stream was opened without a name"));
+        };
+        if self.side == Side::Handler && frame.output.is_some() {
+            return Err(protocol("an argument stream names an output"));
+        }
+        let info = StreamInfo {
+            id: Some(name.clone()),
+            media: frame.media_urn.clone().unwrap_or_default(),
+            output: frame.output.clone(),
+            mode: if frame.opens_sequence() { Mode::Sequence } else { Mode::Scalar },
+            unbounded: frame.opens_unbounded(),
+            meta: frame.meta.clone(),
+        };
+        let direction = match self.side {
+            Side::Caller => CreditDirection::Response,
+            Side::Handler => CreditDirection::Request,
+        };
+        let core = InputCore::new(Arc::clone(&self.wire), self.flow, direction, info);
+        self.state.update(|state| {
+            if state.over().is_some() {
+                return Ok(());
+            }
+            if state.body_ended {
+                return Err(protocol(format!("stream {name:?} was opened after the end of the body")));
+            }
+            if state.inputs.len() >= STREAMS {
+                let message = format!("a request opens at most {STREAMS} streams");
+                return Err(Error::new(ErrorKind::LimitReached, message));
+            }
+            if state.inputs.contains_key(&Some(name.clone())) {
+                return Err(protocol(format!("stream {name:?} was opened twice")));
+            }
+            state.inputs.insert(Some(name), Arc::clone(&core));
+            state.fresh.push_back(core);
+            Ok(())
+        })
+    }
+
+    fn input_of(&self, frame: &Frame) -> Result<Arc<InputCore>, Error> {
+        self.state.with(|state| state.inputs.get(&frame.stream_id).cloned()).ok_or_else(|| {
+            let what = frame.frame_type.name();
+            protocol(format!("a {what} came for stream {:?}, which is not open", frame.stream_id))
+        })
+    }
+
+    fn chunk(&self, frame: Frame) -> Result<(), Error> {
+        let input = self.input_of(&frame)?;
+        input.arrive(frame).inspect_err(|error| {
+            self.wire.counters.drop_frame(drop_reason(error), FrameType::Chunk.name());
+            input.fail(error); // shows behind the good chunks
+        })
+    }
+
+    fn stream_end(&self, frame: &Frame) -> Result<(), Error> {
+        self.input_of(frame)?.finish(frame.chunk_count)
+    }
+
+    /// END: the caller's closes the body, the handler's ends the request.
+    fn inbound_end(&self, frame: &Frame) -> Result<(), Error> {
+        let open: Vec<_> = self.state.update(|state| {
+            state.body_ended = true;
+            state.inputs.values().filter(|input| !input.has_ended()).cloned().collect()
+        });
+        let unclosed = open.first().map(|input| {
+            protocol(format!("the request ended with stream {:?} open", input.info().id))
+        });
+        match self.side {
+            Side::Handler => unclosed.map_or(Ok(()), |error| {
+                for input in open {
+                    input.fail(&error);
+                }
+                Ok(())
+            }),
+            Side::Caller => {
+                let outcome = terminal::read_end(frame);
+                self.end(unclosed.map_or(outcome, Err));
+                Ok(())
+            }
+        }
+    }
+
+    /// ERR: the handler's ends the request, the caller's ends its body as failed.
+    fn inbound_err(&self, reason: &Reason) {
+        match self.side {
+            Side::Caller => self.end(Err(reason.clone())),
+            Side::Handler => {
+                let inputs = self.state.update(|state| {
+                    state.body_ended = true;
+                    state.inputs.values().cloned().collect::<Vec<_>>()
+                });
+                for input in inputs {
+                    input.fail(reason);
+                }
+            }
+        }
+    }
+
+    fn event(&self, event: Event) {
+        let full = self.state.update(|state| {
+            let full = state.events.len() >= EVENTS;
+            if full {
+                state.events.pop_front();
+            }
+            state.events.push_back(event);
+            full
+        });
+        if full {
+            self.wire.counters.drop_frame("event_unread", FrameType::Log.name());
+        }
+    }
+
+    /// Makes a handler stop: input ends as abandoned, waiters are released with `reason` (L13). Its
+    /// terminal follows when the handler has returned, from [`finish`](Self::finish).
+    pub(crate) fn stop(&self, reason: &Reason) {
+        let Some((inputs, outputs)) = self.state.update(|state| {
+            if state.over().is_some() {
+                return None;
+            }
+            state.stop = Some(reason.clone());
+            state.body_ended = true;
+            state.fresh.clear();
+            Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
+        }) else {
+            return;
+        };
+        self.release(&inputs, &outputs, reason, true);
+    }
+
+    /// Fails the request from this end: a handler sends ERR, a caller CANCEL with the same reason.
+    /// The first end stays.
+    pub(crate) fn fail(&self, reason: &Reason) {
+        let FlowKey { id, routing_id } = self.flow;
+        let (code, class, message) = (reason.code(), reason.class(), reason.message());
+        let message = if message.is_empty() { code } else { message };
+        let code = if code.is_empty() { reason.kind().code() } else { code };
+        let message = if message.is_empty() { code } else { message };
+        self.close(Err(reason.clone()), |wire| {
+            match self.side {
+                Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
+                Side::Caller => wire.lanes.control(
+                    Frame::cancel(id, routing_id, false).with_reason(code, class, message),
+                ),
+            }
+        });
+    }
+
+    /// The handler is done: END, or ERR if it had to stop.
+    pub(crate) fn finish(&self, progress: Option<f64>, message: Option<&str>) -> Result<(), Error> {
+        if let Some(reason) = self.stopped() {
+            self.fail(&reason);
+            return Err(reason);
+        }
+        let FlowKey { id, routing_id } = self.flow;
+        let progress = progress.unwrap_or(1.0);
+        let done = Terminal { exit_code: 0, progress, message: message.map(str::to_owned) };
+        let first = self.close(Ok(done), |wire| {
+            wire.lanes.flow(Frame::end_with(id, routing_id, 0, Some(progress), message))
+        });
+        match first || self.outcome().is_some_and(|outcome| outcome.is_ok()) {
+            true => Ok(()),
+            false => Err(self.ended_reason()),
+        }
+    }
+
+    /// The other end's terminal came, or the link died.
+    pub(crate) fn end(&self, outcome: Result<Terminal, Reason>) {
+        self.close(outcome, |_| Ok(()));
+    }
+
+    /// The one transition to the end (L7). True if this call made it.
+    fn close(
+        &self,
+        outcome: Result<Terminal, Reason>,
+        tell: impl FnOnce(&Wire) -> Result<(), Reason>,
+    ) -> bool {
+        let reason = match &outcome {
+            Ok(_) => Error::with_code(
+                ErrorKind::Closed,
+                "END",
+                ErrorKind::Closed.class(),
+                "the request has ended",
+            ),
+            Err(reason) => reason.clone(),
+        };
+        let clean = outcome.is_ok();
+        let Some((inputs, outputs)) = self.state.update(|state| {
+            if state.end.is_some() {
+                return None;
+            }
+            state.end = Some(outcome);
+            state.body_ended = true;
+            Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
+        }) else {
+            return false;
+        };
+        // The terminal goes out before the state goes (L6). A dead link has nobody to tell.
+        let _ = tell(&self.wire);
+        let forgets = self.side == Side::Handler || (!clean && reason.kind() == ErrorKind::Cancelled);
+        self.release(&inputs, &outputs, &reason, forgets);
+        for input in &inputs {
+            input.mark_over();
+        }
+        self.wire.lanes.forget(self.flow);
+        (self.forget)(self.flow);
+        true
+    }
+
+    /// Releases everybody who waits on this request (L13).
+    fn release(
+        &self,
+        inputs: &[Arc<InputCore>],
+        outputs: &[Arc<OutputCore>],
+        reason: &Reason,
+        forget: bool,
+    ) {
+        self.wire.router.close_request(&self.flow, reason.clone());
+        for output in outputs {
+            output.end(reason);
+        }
+        for input in inputs {
+            if forget {
+                input.cut(reason);
+            } else {
+                input.fail(reason); // what came before the end is still delivered
+            }
+        }
+    }
+
+    /// Why the handler has to stop, if it has.
+    pub(crate) fn stopped(&self) -> Option<Reason> {
+        self.state.with(|state| match (&state.stop, &state.end) {
+            (Some(reason), _) => Some(reason.clone()),
+            (None, Some(Err(reason))) => Some(reason.clone()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn outcome(&self) -> Option<Result<Terminal, Reason>> {
+        self.state.with(|state| state.end.clone())
+    }
+
+    pub(crate) fn outputs(&self) -> Vec<Arc<OutputCore>> {
+        self.state.with(|state| state.outputs.clone())
+    }
+
+    fn ended_reason(&self) -> Reason {
+        self.state.with(|state| state.over()).unwrap_or_else(|| ErrorKind::Closed.into())
+    }
+
+    /// Waits for the next input to open; `None` when no more will.
+    pub(crate) async fn next_input(self: Arc<Self>) -> Result<Option<Arc<InputCore>>, Error> {
+        until(self, |exchange| &exchange.state, |state| {
+            if let Some(input) = state.fresh.pop_front() {
+                return Some(Ok(Some(input)));
+            }
+            match (&state.stop, &state.end) {
+                (Some(reason), _) | (_, Some(Err(reason))) => Some(Err(reason.clone())),
+                _ => state.body_ended.then_some(Ok(None)),
+            }
+        })
+        .await
+    }
+
+    /// Waits for the next event; `None` after the end.
+    pub(crate) async fn next_event(self: Arc<Self>) -> Option<Event> {
+        until(self, |exchange| &exchange.state, |state| match state.events.pop_front() {
+            Some(event) => Some(Some(event)),
+            None => state.end.is_some().then_some(None),
+        })
+        .await
+    }
+
+    /// Waits for the end.
+    pub(crate) async fn ended(self: Arc<Self>) -> Result<Terminal, Reason> {
+        until(self, |exchange| &exchange.state, |state| state.end.clone()).await
+    }
+
+    /// Waits until the handler has to stop; answers with kind `Closed` if it finished before.
+    pub(crate) async fn stopping(self: Arc<Self>) -> Reason {
+        until(self, |exchange| &exchange.state, |state| state.over()).await
+    }
+}
+
+impl State {
+    /// Why nothing more can be done with this request.
+    fn over(&self) -> Option<Reason> {
+        match (&self.stop, &self.end) {
+            (Some(reason), _) | (None, Some(Err(reason))) => Some(reason.clone()),
+            (None, Some(Ok(_))) => {
+                Some(Error::new(ErrorKind::Closed, "the request has ended"))
+            }
+            (None, None) => None,
+        }
+    }
+}
+
+fn protocol(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Protocol, message)
+}
+
+fn drop_reason(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::CreditViolation => "credit_violation",
+        ErrorKind::LimitReached => "limit_reached",
+        _ => "protocol",
+    }
+}
+
+/// A handle that fails or cancels its request when the last clone of it is dropped unfinished.
+pub(crate) struct Keeper {
+    exchange: Arc<Exchange>,
+    reason: &'static str,
+}
+
+impl Keeper {
+    pub(crate) fn new(exchange: Arc<Exchange>, reason: &'static str) -> Arc<Self> {
+        Arc::new(Keeper { exchange, reason })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if self.exchange.outcome().is_some() {
+            return;
+        }
+        let reason = match (self.exchange.side, self.exchange.stopped()) {
+            (_, Some(reason)) => reason,
+            (Side::Handler, None) => Error::with_code(
+                ErrorKind::Remote,
+                "HANDLER_ERROR",
+                crate::error::AttributionClass::Internal,
+                self.reason,
+            ),
+            (Side::Caller, None) => Error::new(ErrorKind::Cancelled, self.reason),
+        };
+        self.exchange.fail(&reason);
+    }
+}
+
+/// Cancels `exchange` when a stream of it is given up; does not keep it alive.
+pub(crate) fn abandon(exchange: &Arc<Exchange>) -> Abandon {
+    let exchange: Weak<Exchange> = Arc::downgrade(exchange);
+    Box::new(move |reason| {
+        if let Some(exchange) = exchange.upgrade() {
+            exchange.fail(&reason);
+        }
+    })
+}

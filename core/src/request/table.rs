@@ -1,0 +1,147 @@
+//! The one table of requests of a link: registered once, ended once, nothing left behind (L7).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::frame::FlowKey;
+use crate::sync::{Arc, Mutex};
+
+/// How many ended requests are remembered to tell a straggler from a stray.
+const RING: usize = 64;
+
+/// Live requests and the ring of the last ended ones.
+pub(crate) struct Table<T> {
+    inner: Mutex<Inner<T>>,
+}
+
+struct Inner<T> {
+    live: HashMap<FlowKey, Arc<T>>,
+    ended: VecDeque<FlowKey>,
+    ended_set: HashSet<FlowKey>,
+    closed: bool,
+}
+
+/// What becomes of a frame of a flow.
+pub(crate) enum Disposition<T> {
+    /// The request is live.
+    Route(Arc<T>),
+    /// It ended lately: the frame crossed its terminal in flight. Benign.
+    Straggler,
+    /// It was never known.
+    NoRoute,
+}
+
+/// Why a request was not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// A live request has this id.
+    Live,
+    /// As many are live as may be.
+    Full,
+    /// The link is over.
+    Closed,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table {
+            inner: Mutex::new(Inner {
+                live: HashMap::new(),
+                ended: VecDeque::new(),
+                ended_set: HashSet::new(),
+                closed: false,
+            }),
+        }
+    }
+}
+
+impl<T> Table<T> {
+    /// Registers a request, at most `limit` at once.
+    pub(crate) fn register(&self, key: FlowKey, request: &Arc<T>, limit: usize) -> Result<(), Refused> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(Refused::Closed);
+        }
+        if inner.live.contains_key(&key) {
+            return Err(Refused::Live);
+        }
+        if inner.live.len() >= limit {
+            return Err(Refused::Full);
+        }
+        inner.live.insert(key, Arc::clone(request));
+        Ok(())
+    }
+
+    /// Ends a request: its id enters the ring. False if it was not live.
+    pub(crate) fn end(&self, key: FlowKey) -> bool {
+        let mut inner = self.inner.lock();
+        let ended = inner.live.remove(&key);
+        if ended.is_some() && inner.ended_set.insert(key) {
+            inner.ended.push_back(key);
+            if inner.ended.len() > RING
+                && let Some(oldest) = inner.ended.pop_front()
+            {
+                inner.ended_set.remove(&oldest);
+            }
+        }
+        drop(inner);
+        ended.is_some()
+    }
+
+    /// What becomes of a frame of `key`.
+    pub(crate) fn dispose(&self, key: FlowKey) -> Disposition<T> {
+        let inner = self.inner.lock();
+        match inner.live.get(&key) {
+            Some(request) => Disposition::Route(Arc::clone(request)),
+            None if inner.ended_set.contains(&key) => Disposition::Straggler,
+            None => Disposition::NoRoute,
+        }
+    }
+
+    /// Takes no more requests, and answers those that are live, for a link that is over.
+    pub(crate) fn close(&self) -> Vec<Arc<T>> {
+        let mut inner = self.inner.lock();
+        inner.closed = true;
+        inner.live.values().cloned().collect()
+    }
+
+    /// How many requests are live.
+    pub(crate) fn live(&self) -> usize {
+        self.inner.lock().live.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::MessageId;
+
+    fn key(n: u64) -> FlowKey {
+        FlowKey::new(MessageId::Uint(n), None)
+    }
+
+    #[test]
+    fn an_id_is_live_then_lately_ended_then_unknown() {
+        let table = Table::default();
+        let request = Arc::new(());
+        for n in 0..=64 {
+            assert_eq!(table.register(key(n), &request, 10), Ok(()));
+            assert_eq!(table.register(key(n), &request, 10), Err(Refused::Live));
+            assert!(matches!(table.dispose(key(n)), Disposition::Route(_)));
+            assert!(table.end(key(n)));
+            assert!(!table.end(key(n)), "ended once");
+        }
+        assert!(matches!(table.dispose(key(0)), Disposition::NoRoute), "the 65th end forgets it");
+        assert!(matches!(table.dispose(key(1)), Disposition::Straggler));
+        assert_eq!(table.live(), 0);
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_closes() {
+        let table = Table::default();
+        let request = Arc::new(());
+        assert_eq!(table.register(key(1), &request, 1), Ok(()));
+        assert_eq!(table.register(key(2), &request, 1), Err(Refused::Full));
+        assert_eq!(table.close().len(), 1);
+        assert_eq!(table.register(key(3), &request, 9), Err(Refused::Closed));
+    }
+}

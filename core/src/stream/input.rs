@@ -1,0 +1,545 @@
+//! [`InputStream`]: values in, credit back as they are consumed.
+
+use std::collections::VecDeque;
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use super::chunk::{Arrived, Assembler, Fragment};
+use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
+use crate::credit::CreditWindow;
+use crate::error::{Error, ErrorKind, Reason, TimedOut};
+use crate::frame::{CreditDirection, FlowKey, Frame, Value};
+use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::time::{Deadline, now};
+use crate::wait::block_on;
+use crate::wait::owed::Owing;
+use crate::wait::watched::{Watched, until};
+
+/// Largest item of a sequence stream unless set otherwise, in bytes.
+pub(crate) const MAX_ITEM: u64 = 64 * 1024 * 1024;
+
+/// Values in. Cheap to clone; several threads or tasks may consume, each value reaches one of them.
+///
+/// Consuming is what grants credit (L10): grants go out in batches of half the window, and whatever
+/// is pending goes out before any wait. The memory held is bounded by the window: at most
+/// `initial_credit` chunks, and the one item being put together.
+///
+/// Values that came before the end are delivered before it. A stream that fails gives the same
+/// error to every later call.
+#[derive(Clone)]
+pub struct InputStream(Arc<Reader>);
+
+/// What happens when a stream is given up before its end.
+pub(crate) type Abandon = Box<dyn Fn(Reason) + Send + Sync>;
+
+struct Reader {
+    core: Arc<InputCore>,
+    _owner: Owner,
+    abandon: Option<Abandon>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(abandon) = &self.abandon
+            && self.core.state.with(|state| state.end.is_none())
+        {
+            abandon(Error::new(ErrorKind::Cancelled, "the reader of the stream went away"));
+        }
+    }
+}
+
+pub(crate) struct InputCore {
+    this: Weak<InputCore>,
+    wire: Arc<Wire>,
+    flow: FlowKey,
+    direction: CreditDirection,
+    info: StreamInfo,
+    window: CreditWindow,
+    state: Watched<State>,
+    /// Noted as owing a grant.
+    noted: AtomicBool,
+    /// The request is over: grants mean nothing any more.
+    over: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Arrived>,
+    assembler: Assembler,
+    next_index: u64,
+    bytes: u64,
+    end: Option<Result<(), Error>>,
+    idle: Duration,
+    idle_since: Option<Instant>,
+}
+
+impl InputCore {
+    pub(crate) fn new(
+        wire: Arc<Wire>,
+        flow: FlowKey,
+        direction: CreditDirection,
+        info: StreamInfo,
+    ) -> Arc<Self> {
+        let window = CreditWindow::new(wire.limits.initial_credit);
+        Arc::new_cyclic(|this| InputCore {
+            this: this.clone(),
+            wire,
+            flow,
+            direction,
+            info,
+            window,
+            state: Watched::new(State::default()),
+            noted: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    /// A CHUNK came. Called by the reading thread: never waits, decodes nothing it need not.
+    ///
+    /// # Errors
+    /// What the request must fail with: `CreditViolation` (L12), `Protocol`, `Malformed`,
+    /// `LimitReached`. The chunk was not delivered.
+    pub(crate) fn arrive(&self, frame: Frame) -> Result<(), Error> {
+        let name = self.info.id.as_deref().unwrap_or("");
+        if self.window.arrive().is_err() {
+            return Err(Error::new(
+                ErrorKind::CreditViolation,
+                format!(
+                    "chunk {} of stream {name:?} came beyond the granted window of {}",
+                    frame.chunk_index.unwrap_or_default(),
+                    self.window.size()
+                ),
+            ));
+        }
+        let fragment = Fragment {
+            checksum: frame.checksum.unwrap_or_default(),
+            payload: frame.payload.unwrap_or_default(),
+        };
+        let gives_back = self.state.update(|state| {
+            if state.end.is_some() {
+                return Err(protocol(format!("a chunk of stream {name:?} came after its end")));
+            }
+            let expected = state.next_index;
+            if frame.chunk_index != Some(expected) {
+                let got = frame.chunk_index.unwrap_or_default();
+                return Err(protocol(format!(
+                    "stream {name:?}: chunk {got} came where {expected} was due"
+                )));
+            }
+            state.next_index = expected.saturating_add(1);
+            let length = u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX);
+            state.bytes = state.bytes.saturating_add(length);
+            state.stop_idling();
+            match self.info.mode {
+                Mode::Scalar => {
+                    state.queue.push_back(Arrived::scalar(fragment, frame.meta));
+                    Ok(false)
+                }
+                Mode::Sequence => {
+                    let State { assembler, queue, .. } = state;
+                    let completed =
+                        assembler.push(fragment, frame.meta, self.wire.max_item, queue)?;
+                    Ok(!completed)
+                }
+            }
+        })?;
+        if gives_back {
+            self.grant(self.window.continued());
+        }
+        Ok(())
+    }
+
+    /// STREAM_END came, with the number of chunks it promises.
+    ///
+    /// # Errors
+    /// `Protocol` if the count is wrong or a part of an item is held.
+    pub(crate) fn finish(&self, count: Option<u64>) -> Result<(), Error> {
+        let name = self.info.id.as_deref().unwrap_or("");
+        self.state.update(|state| {
+            if state.end.is_some() {
+                return Err(protocol(format!("stream {name:?} ended twice")));
+            }
+            if let Some(count) = count.filter(|&count| count != state.next_index) {
+                return Err(protocol(format!(
+                    "stream {name:?} ended after {} chunks and says {count}",
+                    state.next_index
+                )));
+            }
+            if state.assembler.held() > 0 {
+                return Err(protocol(format!(
+                    "stream {name:?} ended inside an item: {} bytes are held",
+                    state.assembler.held()
+                )));
+            }
+            state.finish(Ok(()));
+            Ok(())
+        })
+    }
+
+    /// Ends the stream with `reason`; what came before is still delivered. The first end stays.
+    pub(crate) fn fail(&self, reason: &Reason) {
+        self.state.update(|state| state.finish(Err(reason.clone())));
+    }
+
+    /// Ends the stream at once: what came before is forgotten.
+    pub(crate) fn cut(&self, reason: &Reason) {
+        let forgotten = self.state.update(|state| {
+            state.finish(Err(reason.clone()));
+            std::mem::take(&mut state.queue)
+        });
+        drop(forgotten);
+    }
+
+    /// The request is over: grants mean nothing any more.
+    pub(crate) fn mark_over(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state.with(|state| state.end.is_some())
+    }
+
+    /// The next value as it came, or `None` at the clean end. The caller says
+    /// [`consumed`](Self::consumed) for it.
+    async fn next(&self) -> Result<Option<Arrived>, Error> {
+        let this = self.this.upgrade().expect("a stream in use is alive");
+        until(this, |core| &core.state, State::take).await
+    }
+
+    fn try_next(&self) -> Option<Result<Option<Arrived>, Error>> {
+        self.state.with(State::take)
+    }
+
+    /// A value was consumed: gives its chunk back, now or with the next batch.
+    fn consumed(&self, holds_credit: bool) {
+        if !holds_credit {
+            return;
+        }
+        let due = self.window.consumed();
+        if due > 0 {
+            self.grant(due);
+        } else if !self.noted.swap(true, Ordering::AcqRel) {
+            let weak: Weak<Self> = self.this.clone();
+            self.wire.owed.note(weak); // L10: settled before any wait
+        }
+    }
+
+    /// Consumes and decodes a value; `None` for a chunk that carries none.
+    fn open(&self, arrived: Arrived) -> Result<Option<Item>, Error> {
+        self.consumed(arrived.holds_credit);
+        match arrived.open() {
+            Ok(opened) => Ok(opened.map(|(value, meta)| Item { value, meta })),
+            Err(error) => {
+                self.cut(&error);
+                let kept = self.state.with(|state| state.end.clone());
+                Err(kept.and_then(Result::err).unwrap_or(error))
+            }
+        }
+    }
+
+    fn grant(&self, n: u64) {
+        if n == 0 || self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let FlowKey { id, routing_id } = self.flow;
+        let stream = self.info.id.as_deref();
+        let credit = Frame::credit(id, routing_id, stream, n, self.direction);
+        // A dead link needs no grants; whoever waits on it is told by its own means.
+        let _ = self.wire.lanes.control(credit);
+    }
+}
+
+impl Owing for InputCore {
+    fn settle(&self) {
+        self.noted.store(false, Ordering::Release);
+        self.grant(self.window.flush());
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Option<Result<Option<Arrived>, Error>> {
+        if let Some(arrived) = self.queue.pop_front() {
+            self.stop_idling();
+            return Some(Ok(Some(arrived)));
+        }
+        match &self.end {
+            Some(Ok(())) => Some(Ok(None)),
+            Some(Err(error)) => Some(Err(error.clone())),
+            None => {
+                self.idle_since.get_or_insert_with(now);
+                None
+            }
+        }
+    }
+
+    fn finish(&mut self, end: Result<(), Error>) {
+        self.stop_idling();
+        match &self.end {
+            // A failure after a clean end changes nothing; the first failure stays.
+            Some(_) => {}
+            None => self.end = Some(end),
+        }
+    }
+
+    fn stop_idling(&mut self) {
+        if let Some(since) = self.idle_since.take() {
+            self.idle += now().saturating_duration_since(since);
+        }
+    }
+}
+
+fn protocol(message: String) -> Error {
+    Error::new(ErrorKind::Protocol, message)
+}
+
+/// What [`InputStream::try_recv`] answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TryRecv {
+    /// A value.
+    Item(Item),
+    /// Nothing has come yet.
+    Wait,
+    /// The clean end.
+    End,
+}
+
+impl InputStream {
+    pub(crate) fn new(core: Arc<InputCore>, owner: Owner, abandon: Option<Abandon>) -> Self {
+        InputStream(Arc::new(Reader { core, _owner: owner, abandon }))
+    }
+
+    fn core(&self) -> &InputCore {
+        &self.0.core
+    }
+
+    /// What is known of the stream.
+    #[must_use]
+    pub fn info(&self) -> &StreamInfo {
+        &self.core().info
+    }
+
+    /// The next value; `None` at the clean end.
+    pub fn recv(&self) -> impl Future<Output = Result<Option<Item>, Error>> + Send + use<> {
+        let this = self.clone();
+        self.core().wire.owed.before_wait(async move { this.next_item().await })
+    }
+
+    async fn next_item(&self) -> Result<Option<Item>, Error> {
+        while let Some(arrived) = self.core().next().await? {
+            if let Some(item) = self.core().open(arrived)? {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next value if it is there. Does not wait, so pending grants stay pending.
+    ///
+    /// # Errors
+    /// What the stream failed with.
+    pub fn try_recv(&self) -> Result<TryRecv, Error> {
+        loop {
+            match self.core().try_next() {
+                None => return Ok(TryRecv::Wait),
+                Some(next) => match next? {
+                    None => return Ok(TryRecv::End),
+                    Some(arrived) => {
+                        if let Some(item) = self.core().open(arrived)? {
+                            return Ok(TryRecv::Item(item));
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// The next value, waiting on this thread; `None` at the clean end.
+    ///
+    /// # Errors
+    /// What the stream failed with.
+    pub fn blocking_recv(&self) -> Result<Option<Item>, Error> {
+        self.blocking_recv_timeout(Deadline::NEVER)?
+    }
+
+    /// The next value, waiting on this thread until `deadline`; `None` at the clean end.
+    ///
+    /// # Errors
+    /// [`TimedOut`] if nothing came in time; no value is lost by that. The inner error is what the
+    /// stream failed with.
+    pub fn blocking_recv_timeout(
+        &self,
+        deadline: Deadline,
+    ) -> Result<Result<Option<Item>, Error>, TimedOut> {
+        block_on(self.core().wire.owed.before_wait(self.next_item()), deadline)
+    }
+
+    /// The values as they come, waiting on this thread; ends after the clean end or the first error.
+    #[must_use]
+    pub fn iter(&self) -> Iter {
+        Iter { stream: self.clone(), done: false }
+    }
+
+    /// Everything as one byte string.
+    ///
+    /// Fails with `Unbounded` for a stream without end (L16), `WrongMode` for a value that is not a
+    /// byte string.
+    pub fn collect_bytes(&self) -> impl Future<Output = Result<Vec<u8>, Error>> + Send + use<> {
+        self.collect(Vec::new(), |all, item| match item.value {
+            Value::Bytes(bytes) => {
+                all.extend_from_slice(&bytes);
+                Ok(())
+            }
+            other => Err(wrong_value("bytes", &other)),
+        })
+    }
+
+    /// Everything as one text. Fails as [`collect_bytes`](Self::collect_bytes) does.
+    pub fn collect_text(&self) -> impl Future<Output = Result<String, Error>> + Send + use<> {
+        self.collect(String::new(), |all, item| match item.value {
+            Value::Text(text) => {
+                all.push_str(&text);
+                Ok(())
+            }
+            other => Err(wrong_value("text", &other)),
+        })
+    }
+
+    /// Everything as a list. Fails with `Unbounded` for a stream without end (L16).
+    pub fn collect_items(&self) -> impl Future<Output = Result<Vec<Item>, Error>> + Send + use<> {
+        self.collect(Vec::new(), |all, item| {
+            all.push(item);
+            Ok(())
+        })
+    }
+
+    fn collect<C: Send + 'static>(
+        &self,
+        mut into: C,
+        add: fn(&mut C, Item) -> Result<(), Error>,
+    ) -> impl Future<Output = Result<C, Error>> + Send + use<C> {
+        let this = self.clone();
+        self.core().wire.owed.before_wait(async move {
+            if this.info().unbounded {
+                let name = this.info().id.as_deref().unwrap_or("");
+                return Err(Error::new(
+                    ErrorKind::Unbounded,
+                    format!("stream {name:?} has no end to collect up to; take its items as they come"),
+                ));
+            }
+            while let Some(item) = this.next_item().await? {
+                add(&mut into, item)?;
+            }
+            Ok(into)
+        })
+    }
+
+    /// [`collect_bytes`](Self::collect_bytes), waiting on this thread.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn blocking_collect_bytes(&self) -> Result<Vec<u8>, Error> {
+        block_on(self.collect_bytes(), Deadline::NEVER)?
+    }
+
+    /// [`collect_text`](Self::collect_text), waiting on this thread.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn blocking_collect_text(&self) -> Result<String, Error> {
+        block_on(self.collect_text(), Deadline::NEVER)?
+    }
+
+    /// [`collect_items`](Self::collect_items), waiting on this thread.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn blocking_collect_items(&self) -> Result<Vec<Item>, Error> {
+        block_on(self.collect_items(), Deadline::NEVER)?
+    }
+
+    /// Stops reading. At a caller this cancels the request; at a handler the rest of the input is
+    /// left to the end of the request.
+    pub fn cancel(&self) {
+        let reason = Error::new(ErrorKind::Cancelled, "the reader gave the stream up");
+        let was_open = !self.core().has_ended();
+        self.core().cut(&reason);
+        if let Some(abandon) = &self.0.abandon
+            && was_open
+        {
+            abandon(reason);
+        }
+    }
+
+    /// The stream's figures now.
+    #[must_use]
+    pub fn stats(&self) -> StreamStats {
+        let window = self.core().window.remaining();
+        self.core().state.with(|state| StreamStats {
+            chunks: state.next_index,
+            bytes: state.bytes,
+            window,
+            initial_credit: self.core().window.size(),
+            stalled: state.idle
+                + state.idle_since.map(|s| now().saturating_duration_since(s)).unwrap_or_default(),
+            ended: state.end.is_some(),
+        })
+    }
+
+    /// The next value for a forwarder, not consumed yet.
+    pub(crate) async fn next_raw(&self) -> Result<Option<Arrived>, Error> {
+        self.core().next().await
+    }
+
+    /// The forwarder has passed the value on.
+    pub(crate) fn passed_on(&self, holds_credit: bool) {
+        self.core().consumed(holds_credit);
+    }
+
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.core().wire
+    }
+}
+
+fn wrong_value(wanted: &str, got: &Value) -> Error {
+    let got = got.kind();
+    Error::new(ErrorKind::WrongMode, format!("a stream of {wanted} was expected, {got} came"))
+}
+
+impl std::fmt::Debug for InputStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "InputStream({:?} {} {:?})", self.info().id, self.info().media, self.core().window)
+    }
+}
+
+/// See [`InputStream::iter`].
+#[derive(Debug)]
+pub struct Iter {
+    stream: InputStream,
+    done: bool,
+}
+
+impl Iterator for Iter {
+    type Item = Result<Item, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let next = self.stream.blocking_recv().transpose();
+        self.done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl IntoIterator for &InputStream {
+    type Item = Result<Item, Error>;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}

@@ -1,0 +1,149 @@
+//! State that can be waited on: a lock, and the wakers of those who wait for it to change.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::sync::{Arc, Mutex};
+
+/// The wakers of the tasks that wait for one state.
+#[derive(Default)]
+struct WaitSet {
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
+}
+
+impl WaitSet {
+    fn put(&mut self, key: &mut Option<u64>, waker: &Waker) {
+        let key = *key.get_or_insert_with(|| {
+            self.next = self.next.wrapping_add(1);
+            self.next
+        });
+        match self.wakers.get_mut(&key) {
+            Some(old) => old.clone_from(waker),
+            None => drop(self.wakers.insert(key, waker.clone())),
+        }
+    }
+}
+
+struct Inner<S> {
+    state: S,
+    waiting: WaitSet,
+}
+
+/// Shared state with waiters. Every change wakes all of them, each asks its own question again:
+/// no wake is used up by a waiter that cannot act on it.
+pub(crate) struct Watched<S>(Mutex<Inner<S>>);
+
+impl<S> Watched<S> {
+    pub(crate) fn new(state: S) -> Self {
+        Watched(Mutex::new(Inner { state, waiting: WaitSet::default() }))
+    }
+
+    /// Looks at the state, or changes it in a way that nobody waits for.
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&mut S) -> R) -> R {
+        look(&mut self.0.lock().state)
+    }
+
+    /// Changes the state, then wakes every waiter with the lock released.
+    pub(crate) fn update<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
+        let mut inner = self.0.lock();
+        let result = change(&mut inner.state);
+        let wakers = std::mem::take(&mut inner.waiting.wakers);
+        drop(inner);
+        for waker in wakers.into_values() {
+            waker.wake();
+        }
+        result
+    }
+}
+
+/// Waits until `ask` answers. It is asked under the lock and must not call anything that locks.
+pub(crate) fn until<S, T, O, A>(owner: Arc<O>, field: fn(&O) -> &Watched<S>, ask: A) -> Until<S, O, A>
+where
+    A: FnMut(&mut S) -> Option<T>,
+{
+    Until { owner, field, ask, key: None }
+}
+
+/// See [`until`].
+pub(crate) struct Until<S, O, A> {
+    owner: Arc<O>,
+    field: fn(&O) -> &Watched<S>,
+    ask: A,
+    key: Option<u64>,
+}
+
+impl<S, O, A> Unpin for Until<S, O, A> {}
+
+impl<S, T, O, A> Future for Until<S, O, A>
+where
+    A: FnMut(&mut S) -> Option<T>,
+{
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = self.get_mut();
+        let mut inner = (this.field)(&this.owner).0.lock();
+        match (this.ask)(&mut inner.state) {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                inner.waiting.put(&mut this.key, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<S, O, A> Drop for Until<S, O, A> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            let mut inner = (self.field)(&self.owner).0.lock();
+            let waker = inner.waiting.wakers.remove(&key);
+            drop(inner);
+            drop(waker); // foreign code may run when it goes: never under the lock
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Deadline;
+    use crate::wait::block_on;
+
+    struct Owner {
+        count: Watched<u32>,
+    }
+
+    #[test]
+    fn a_change_wakes_everyone_and_each_asks_its_own_question() {
+        let owner = Arc::new(Owner { count: Watched::new(0) });
+        let waiters: Vec<_> = (1..=4)
+            .map(|at_least| {
+                let owner = Arc::clone(&owner);
+                std::thread::spawn(move || {
+                    let wait = until(owner, |o| &o.count, move |n| (*n >= at_least).then_some(*n));
+                    block_on(wait, Deadline::NEVER)
+                })
+            })
+            .collect();
+        for _ in 0..4 {
+            owner.count.update(|n| *n += 1);
+        }
+        for (at_least, waiter) in (1..=4).zip(waiters) {
+            assert!(waiter.join().expect("no panic").expect("no deadline") >= at_least);
+        }
+        assert!(owner.count.0.lock().waiting.wakers.is_empty());
+    }
+
+    #[test]
+    fn a_dropped_wait_leaves_no_waker_behind() {
+        let owner = Arc::new(Owner { count: Watched::new(0) });
+        let wait = until(Arc::clone(&owner), |o| &o.count, |n| (*n > 0).then_some(()));
+        let limit = Deadline::after(std::time::Duration::from_millis(1));
+        assert!(block_on(wait, limit).is_err());
+        assert!(owner.count.0.lock().waiting.wakers.is_empty());
+    }
+}

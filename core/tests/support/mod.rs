@@ -1,0 +1,67 @@
+//! An engine and a cartridge in one process, over a pair of sockets.
+#![allow(dead_code)] // each test file uses a part of it
+
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::{Cap, Cartridge, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request};
+
+/// Runs `body` on a thread of its own and fails if it takes longer than `limit`.
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    what: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (done, is_done) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let result = body();
+        let _ = done.send(());
+        result
+    });
+    match is_done.recv_timeout(limit) {
+        Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        },
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what}: still not done after {limit:?}"),
+    }
+}
+
+pub fn limits(initial_credit: u64, max_chunk: u64) -> Limits {
+    Limits { initial_credit, max_chunk, ..Limits::default() }
+}
+
+pub fn engine(limits: Limits) -> Engine {
+    Engine::new(EngineOptions { limits, ..EngineOptions::default() })
+}
+
+/// A cartridge with one cap on a thread, attached to `engine`.
+pub fn attach(
+    engine: &Engine,
+    cap: Cap,
+    urn: &str,
+    handler: impl Fn(&Request) -> Result<(), Error> + Send + Sync + 'static,
+) -> Peer {
+    let (host, plugin) = UnixStream::pair().expect("a pair of sockets");
+    let cartridge = Cartridge::new(Manifest::new("test", "1").cap(cap)).handler(urn, handler);
+    let reader = plugin.try_clone().expect("a second handle");
+    thread::spawn(move || cartridge.run(reader, plugin));
+    engine.attach(host.try_clone().expect("a second handle"), host).expect("the handshake passes")
+}
+
+pub const ECHO: &str = "cap:echo;in=media:blob;out=media:blob";
+
+pub fn echo(request: &Request) -> Result<(), Error> {
+    let (input, output) = (request.blocking_input()?, request.output());
+    for item in &input {
+        output.blocking_emit(item?.value)?;
+        output.blocking_flush()?;
+    }
+    Ok(())
+}
+
+pub fn attach_echo(engine: &Engine) -> Peer {
+    attach(engine, Cap::new(ECHO), ECHO, echo)
+}
