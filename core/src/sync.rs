@@ -22,6 +22,8 @@ pub(crate) struct Mutex<T> {
 
 pub(crate) struct MutexGuard<'a, T> {
     broken: &'a AtomicBool,
+    /// The thread was unwinding when it took the lock: that panic is none of this lock's.
+    unwinding: bool,
     inner: parking_lot::MutexGuard<'a, T>,
 }
 
@@ -32,17 +34,18 @@ impl<T> Mutex<T> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         let inner = self.inner.lock();
-        if self.broken.load(Ordering::Relaxed) && !std::thread::panicking() {
+        let unwinding = std::thread::panicking();
+        if self.broken.load(Ordering::Relaxed) && !unwinding {
             drop(inner);
             std::panic::panic_any(Broken);
         }
-        MutexGuard { broken: &self.broken, inner }
+        MutexGuard { broken: &self.broken, unwinding, inner }
     }
 }
 
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if !self.unwinding && std::thread::panicking() {
             self.broken.store(true, Ordering::Relaxed);
         }
     }

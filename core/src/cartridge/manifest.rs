@@ -146,11 +146,11 @@ impl Manifest {
                 return Err(wrong(format!("the manifest has no {field}")));
             }
         }
-        let manifest = Manifest(json.clone());
-        let Some(caps) = json["cap_groups"][0]["caps"].as_array_mut() else {
+        let missing = !caps_of(&json).iter().any(|cap| cap.urn == IDENTITY);
+        let Some(caps) = json.pointer_mut("/cap_groups/0/caps").and_then(Json::as_array_mut) else {
             return Err(wrong("the manifest has no cap_groups with caps".to_owned()));
         };
-        if !manifest.declares(IDENTITY) {
+        if missing {
             caps.insert(0, Cap::new(IDENTITY).title("Identity").json());
         }
         Ok(Manifest(json))

@@ -9,7 +9,7 @@ use crate::error::{Error, Reason, TimedOut};
 use crate::model::{Acquire, Gate};
 use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::time::Deadline;
-use crate::wait::{Bell, Op, block_on};
+use crate::wait::{Bell, Op, block_on, wake_all};
 
 /// The gate is closed; the reason is the first one it was closed with (L13).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,7 +139,7 @@ impl CreditGate {
     /// the future gives it up.
     #[must_use = "a future does nothing until it is polled"]
     pub fn acquire(&self, n: u64) -> AcquireFuture {
-        AcquireFuture { gate: Arc::clone(&self.0), n, ticket: None }
+        AcquireFuture { gate: Arc::clone(&self.0), n, ticket: None, held: false }
     }
 
     /// The same as an operation to poll by hand.
@@ -158,9 +158,16 @@ impl CreditGate {
         let mut op = self.acquire_op(n);
         match op.poll(move || ring.ring()) {
             None => op,
-            Some(answer) => {
+            Some(Ok(())) => {
+                let mut held = self.acquire(n);
+                held.held = true; // taken, and given back if nobody asks for the answer
+                let op = Op::new(held);
                 bell.ring();
-                Op::new(std::future::ready(answer))
+                op
+            }
+            Some(Err(closed)) => {
+                bell.ring();
+                Op::new(std::future::ready(Err(closed)))
             }
         }
     }
@@ -214,6 +221,12 @@ impl CreditGate {
             return None;
         }
         self.0.slow.lock().reason.clone()
+    }
+
+    /// True if both are handles of one gate.
+    #[must_use]
+    pub fn is_same(&self, other: &CreditGate) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// How many stand in line.
@@ -280,9 +293,7 @@ impl Inner {
             self.word.store(slow.gate.available, Ordering::Release);
         }
         drop(slow);
-        for waker in due {
-            waker.wake();
-        }
+        wake_all(due);
     }
 }
 
@@ -326,6 +337,8 @@ pub struct AcquireFuture {
     gate: Arc<Inner>,
     n: u64,
     ticket: Option<u64>,
+    /// The credit is taken, the answer not told yet.
+    held: bool,
 }
 
 impl Future for AcquireFuture {
@@ -333,6 +346,10 @@ impl Future for AcquireFuture {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        if std::mem::take(&mut this.held) {
+            return Poll::Ready(Ok(()));
+        }
+        let waker = context.waker().clone(); // foreign code: never under the lock
         let mut slow = this.gate.enter();
         let mut replaced = None;
         let answer = match this.ticket {
@@ -342,7 +359,7 @@ impl Future for AcquireFuture {
                 TryAcquire::Wait => {
                     let ticket = slow.next_ticket;
                     slow.next_ticket = ticket.checked_add(1).expect("2^64 waits never happen");
-                    let place = Place { n: this.n, waker: context.waker().clone() };
+                    let place = Place { n: this.n, waker };
                     slow.line.insert(ticket, place);
                     this.ticket = Some(ticket);
                     None
@@ -351,7 +368,7 @@ impl Future for AcquireFuture {
             Some(ticket) if slow.served.remove(&ticket) => Some(Ok(())),
             Some(ticket) => match slow.line.get_mut(&ticket) {
                 Some(place) => {
-                    replaced = Some(std::mem::replace(&mut place.waker, context.waker().clone()));
+                    replaced = Some(std::mem::replace(&mut place.waker, waker));
                     None
                 }
                 None => Some(Err(slow.closed())),
@@ -371,11 +388,13 @@ impl Future for AcquireFuture {
 
 impl Drop for AcquireFuture {
     fn drop(&mut self) {
-        let Some(ticket) = self.ticket else { return };
+        if self.ticket.is_none() && !self.held {
+            return;
+        }
         let mut slow = self.gate.enter();
-        let left = slow.line.remove(&ticket);
-        if slow.served.remove(&ticket) {
-            slow.gate.grant(self.n); // taken for a waiter that went away: hand it on
+        let left = self.ticket.and_then(|ticket| slow.line.remove(&ticket));
+        if self.held || self.ticket.is_some_and(|ticket| slow.served.remove(&ticket)) {
+            slow.gate.give_back(self.n); // taken for a waiter that went away: hand it on
         }
         self.gate.leave(slow);
         drop(left);

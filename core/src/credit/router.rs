@@ -52,14 +52,15 @@ impl<K: Eq + Hash> CreditRouter<K> {
     }
 
     /// Enters a stream that is open for sending. Registering a name again replaces the gate; the
-    /// one before is closed with the reason `REPLACED`, so that nobody waits on it for ever.
+    /// one before is closed with the reason `REPLACED`, so that nobody waits on it for ever. Registering the same
+    /// gate again changes nothing.
     pub fn register(&self, request: K, stream: Option<&str>, gate: &CreditGate) {
         let replaced = {
             let mut requests = self.requests.lock();
             let gates = requests.entry(request).or_default();
             gates.insert(stream.map(str::to_owned), gate.clone())
         };
-        if let Some(replaced) = replaced {
+        if let Some(replaced) = replaced.filter(|replaced| !replaced.is_same(gate)) {
             replaced.close("REPLACED");
         }
     }
@@ -142,6 +143,7 @@ mod tests {
         let (first, second) = (CreditGate::new(0), CreditGate::new(0));
         router.register(1, Some("a"), &first);
         router.register(1, Some("a"), &second);
+        router.register(1, Some("a"), &second.clone());
         assert_eq!(first.reason().expect("closed").code(), "REPLACED");
         assert_eq!(router.grant(&1, None, 3), Delivery::Granted);
         assert_eq!(second.available(), 3);

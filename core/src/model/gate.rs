@@ -50,6 +50,12 @@ impl Gate {
         }
     }
 
+    /// Puts back `n` chunks that were taken for somebody who never used them, also if the gate was
+    /// closed since: granted stays used plus available.
+    pub fn give_back(&mut self, n: u64) {
+        self.available = self.available.saturating_add(n);
+    }
+
     /// Closes the gate. False if it was closed already: the first reason stays (L13).
     #[must_use = "a second close must not replace the first reason"]
     pub fn close(&mut self) -> bool {

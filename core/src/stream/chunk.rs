@@ -141,20 +141,20 @@ impl Assembler {
 }
 
 /// Cuts `text` into pieces of at most `max` bytes, between characters, with at least one character
-/// in each.
+/// in each. The empty text is one piece.
 pub(crate) fn split_text(mut text: &str, max: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
-    loop {
-        if text.len() <= max {
-            pieces.push(text);
-            return pieces;
-        }
-        let fits = (1..=max).rev().find(|&at| text.is_char_boundary(at));
+    if text.is_empty() {
+        pieces.push(text);
+    }
+    while !text.is_empty() {
+        let fits = (1..=max.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
         let first = text.chars().next().map_or(1, char::len_utf8);
         let (piece, rest) = text.split_at(fits.unwrap_or(first));
         pieces.push(piece);
         text = rest;
     }
+    pieces
 }
 
 #[cfg(test)]

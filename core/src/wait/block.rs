@@ -45,7 +45,13 @@ pub fn block_on<F: Future>(future: F, deadline: Deadline) -> Result<F::Output, T
         while !*woken {
             match deadline.instant() {
                 None => parker.condvar.wait(&mut woken),
-                Some(_) if deadline.passed() => return Err(TimedOut),
+                Some(_) if deadline.passed() => {
+                    drop(woken);
+                    return match future.as_mut().poll(&mut context) {
+                        Poll::Ready(output) => Ok(output),
+                        Poll::Pending => Err(TimedOut),
+                    };
+                }
                 Some(at) => parker.condvar.wait_until(&mut woken, at),
             }
         }

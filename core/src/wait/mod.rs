@@ -20,7 +20,9 @@ mod block;
 mod op;
 pub(crate) mod owed;
 pub(crate) mod watched;
+mod wake;
 
 pub use bell::Bell;
 pub use block::block_on;
 pub use op::Op;
+pub(crate) use wake::wake_all;

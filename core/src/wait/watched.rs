@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use super::wake_all;
 use crate::sync::{Arc, Mutex};
 
 /// The wakers of the tasks that wait for one state.
@@ -15,15 +16,14 @@ struct WaitSet {
 }
 
 impl WaitSet {
-    fn put(&mut self, key: &mut Option<u64>, waker: &Waker) {
+    /// Keeps `waker`; answers the one it replaces, for the caller to drop with the lock released.
+    #[must_use = "a waker is foreign code when it goes"]
+    fn put(&mut self, key: &mut Option<u64>, waker: Waker) -> Option<Waker> {
         let key = *key.get_or_insert_with(|| {
             self.next = self.next.wrapping_add(1);
             self.next
         });
-        match self.wakers.get_mut(&key) {
-            Some(old) => old.clone_from(waker),
-            None => drop(self.wakers.insert(key, waker.clone())),
-        }
+        self.wakers.insert(key, waker)
     }
 }
 
@@ -52,9 +52,7 @@ impl<S> Watched<S> {
         let result = change(&mut inner.state);
         let wakers = std::mem::take(&mut inner.waiting.wakers);
         drop(inner);
-        for waker in wakers.into_values() {
-            waker.wake();
-        }
+        wake_all(wakers.into_values());
         result
     }
 }
@@ -85,11 +83,14 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
+        let waker = context.waker().clone(); // foreign code: never under the lock
         let mut inner = (this.field)(&this.owner).0.lock();
         match (this.ask)(&mut inner.state) {
             Some(answer) => Poll::Ready(answer),
             None => {
-                inner.waiting.put(&mut this.key, context.waker());
+                let replaced = inner.waiting.put(&mut this.key, waker);
+                drop(inner);
+                drop(replaced); // foreign code may run when it goes: never under the lock
                 Poll::Pending
             }
         }
