@@ -75,7 +75,11 @@ class Window:
         return str(n)
 
     def state(self) -> dict[str, Answer]:
-        return {"remaining": str(self.remaining), "pending": str(self.pending), "batch": str(self.batch)}
+        return {
+            "remaining": str(self.remaining),
+            "pending": str(self.pending),
+            "batch": str(self.batch),
+        }
 
 
 def negotiate(ours: int, theirs: int) -> int | None:
