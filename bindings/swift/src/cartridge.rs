@@ -1,0 +1,146 @@
+//! The plugin's runtime.
+
+use std::fs::File;
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+
+use sluicegate::{Cap, Cartridge, Error, Manifest, Session};
+
+use crate::guard::quiet;
+use crate::limits::LimitFacts;
+use crate::offload::offload;
+use crate::op::taking;
+use crate::request::{RequestCore, RequestOp};
+
+/// One more output of a cap.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct OutputDeclaration {
+    /// Its media.
+    pub media: String,
+    /// A sequence of items.
+    pub sequence: bool,
+}
+
+/// A cap of a manifest.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct CapDeclaration {
+    /// Its URN; main input and output are read from it.
+    pub urn: String,
+    /// For people.
+    pub title: Option<String>,
+    /// The main input is a sequence.
+    pub input_sequence: bool,
+    /// The main output is a sequence.
+    pub output_sequence: bool,
+    /// Outputs beside the main one.
+    pub outputs: Vec<OutputDeclaration>,
+    /// The main output may have no end.
+    pub streaming: bool,
+}
+
+impl From<CapDeclaration> for Cap {
+    fn from(declared: CapDeclaration) -> Self {
+        let mut cap = Cap::new(&declared.urn)
+            .input_sequence(declared.input_sequence)
+            .output_sequence(declared.output_sequence)
+            .streaming(declared.streaming);
+        if let Some(title) = &declared.title {
+            cap = cap.title(title);
+        }
+        for output in &declared.outputs {
+            cap = cap.output(&output.media, output.sequence);
+        }
+        cap
+    }
+}
+
+/// What a cartridge says of itself.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct CartridgeDeclaration {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// A sentence about it.
+    pub description: Option<String>,
+    /// Its caps.
+    pub caps: Vec<CapDeclaration>,
+    /// The limits it proposes.
+    pub limits: LimitFacts,
+}
+
+impl From<CartridgeDeclaration> for Cartridge {
+    fn from(declared: CartridgeDeclaration) -> Self {
+        let mut manifest = Manifest::new(&declared.name, &declared.version);
+        if let Some(text) = &declared.description {
+            manifest = manifest.description(text);
+        }
+        for cap in declared.caps {
+            manifest = manifest.cap(cap.into());
+        }
+        Cartridge::new(manifest).limits(declared.limits.into())
+    }
+}
+
+/// The manifest of a cartridge, JSON.
+#[uniffi::export]
+pub fn manifest_json(declared: CartridgeDeclaration) -> String {
+    let mut manifest = Manifest::new(&declared.name, &declared.version);
+    if let Some(text) = &declared.description {
+        manifest = manifest.description(text);
+    }
+    declared.caps.into_iter().fold(manifest, |manifest, cap| manifest.cap(cap.into())).to_json()
+}
+
+/// Core's session of a cartridge.
+#[derive(uniffi::Object)]
+pub struct SessionCore(Session);
+
+#[uniffi::export]
+impl SessionCore {
+    /// The next request; none when the host has closed the connection.
+    pub fn next_request(&self) -> Arc<RequestOp> {
+        let next = self.0.next_request();
+        RequestOp::start(async move { next.await.map(|request| request.map(|r| Arc::new(RequestCore(r)))) })
+    }
+
+    /// The agreed limits.
+    pub fn limits(&self) -> LimitFacts {
+        self.0.limits().into()
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        quiet((), || self.0.close());
+    }
+}
+
+taking! {
+    /// An operation that answers a session once the handshake is made.
+    SessionOp -> Arc<SessionCore>
+}
+
+/// Makes the handshake on stdin and stdout.
+#[uniffi::export]
+pub fn serve_stdio(declared: CartridgeDeclaration) -> Arc<SessionOp> {
+    let cartridge = Cartridge::from(declared);
+    SessionOp::start(offload("handshake", move || {
+        cartridge.serve_stdio().map(|session| Arc::new(SessionCore(session)))
+    }))
+}
+
+/// Makes the handshake on two file descriptors, which are closed when the session ends.
+#[uniffi::export]
+pub fn serve_descriptors(declared: CartridgeDeclaration, reading: i32, writing: i32) -> Arc<SessionOp> {
+    let cartridge = Cartridge::from(declared);
+    let (reader, writer) = files(reading, writing);
+    SessionOp::start::<Error>(offload("handshake", move || {
+        cartridge.serve(reader, writer).map(|session| Arc::new(SessionCore(session)))
+    }))
+}
+
+/// Both ends of a transport, owned from now on.
+pub(crate) fn files(reading: i32, writing: i32) -> (File, File) {
+    // SAFETY: the Swift side hands over open descriptors that it owns and does not use again.
+    unsafe { (File::from_raw_fd(reading), File::from_raw_fd(writing)) }
+}

@@ -1,0 +1,28 @@
+//! The glue between the core and the Swift package.
+//!
+//! What is exported here becomes the Swift module `SluicegateCore`, which is internal to the
+//! package: people see `swift/Sources/Sluicegate`, written by hand. The rules of this border:
+//!
+//! * Nothing here waits. What waits in core is an `…Op` object that Swift polls with a bell.
+//! * Every decision is core's. Nothing here compares a credit count.
+//! * No panic crosses: [`guard`] turns one into an error with the kind `Panic`.
+//! * Payloads cross as an address and a count, lent for the length of one call (`lend`).
+
+mod bell;
+mod call;
+mod cartridge;
+mod engine;
+mod error;
+mod gate;
+mod guard;
+mod input;
+mod lend;
+mod limits;
+mod offload;
+mod op;
+mod output;
+mod request;
+mod router;
+mod window;
+
+uniffi::setup_scaffolding!();

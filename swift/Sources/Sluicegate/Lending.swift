@@ -1,0 +1,46 @@
+internal import SluicegateCore
+
+/// Lends bytes to core for the length of one call, as an address and a count, without a copy where
+/// they lie in one piece.
+func lending<Answer>(
+  _ bytes: some Sequence<UInt8>, to call: (_ address: UInt64, _ count: UInt64) throws -> Answer
+) rethrows -> Answer {
+  let lent = try bytes.withContiguousStorageIfAvailable { storage in
+    try call(address(storage.baseAddress.map(UnsafeRawPointer.init)), UInt64(storage.count))
+  }
+  if let lent { return lent }
+  return try Array(bytes).withUnsafeBytes { storage in
+    try call(address(storage.baseAddress), UInt64(storage.count))
+  }
+}
+
+private func address(_ pointer: UnsafeRawPointer?) -> UInt64 { UInt64(UInt(bitPattern: pointer)) }
+
+extension ItemsOp {
+  /// The items that core answered, copied out of its buffers, once.
+  func items() throws(SluicegateError) -> [Item] {
+    var items: [Item] = []
+    for index in 0..<count() { items.append(try item(at: index)) }
+    return items
+  }
+
+  private func item(at index: UInt64) throws(SluicegateError) -> Item {
+    // Core's buffers are good until this operation is released.
+    defer { withExtendedLifetime(self) {} }
+    let payload = borrow(address(index: index), size(index: index))
+    let value: Value =
+      switch kind(index: index) {
+      case 0: .bytes(Array(payload))
+      case 1: .text(String(decoding: payload, as: UTF8.self))
+      default: try Value(encoded: payload)
+      }
+    let meta = borrow(metaAddress(index: index), metaSize(index: index))
+    return Item(value: value, meta: meta.isEmpty ? nil : try Value(encoded: meta))
+  }
+
+  private func borrow(_ address: UInt64, _ count: UInt64) -> UnsafeRawBufferPointer {
+    guard count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(
+      start: UnsafeRawPointer(bitPattern: UInt(address)), count: Int(count))
+  }
+}
