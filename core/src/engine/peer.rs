@@ -22,6 +22,8 @@ use crate::wait::watched::{Watched, until};
 
 /// How long a cartridge gets to exit once its stdin is closed.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
+/// How long one that broke the protocol gets to exit by itself, so that its own status is told.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// A cartridge that an engine can call. Cheap to clone; any thread may use it.
 ///
@@ -184,7 +186,7 @@ impl Reading {
         let message = match &self.process {
             Some(process) => {
                 if reason.kind() != ErrorKind::PeerDied && reason.kind() != ErrorKind::Handshake {
-                    process.kill(); // it breaks the protocol: there is no way on
+                    process.reap(LAST_WORDS); // it breaks the protocol: there is no way on
                 }
                 format!("{what}; {}", process.obituary())
             }

@@ -1,0 +1,50 @@
+//! The `sluicegate` command: streams bytes through a chain of cartridges, or calls one cap.
+
+mod call;
+mod caps;
+mod limits;
+mod memory;
+mod pipe;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use sluicegate::Error;
+
+#[derive(Parser)]
+#[command(name = "sluicegate", version, about = "Flow control you can link: run chains of cartridges")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Stream bytes through a chain of cartridges, with credit held end to end.
+    Pipe(pipe::Arguments),
+    /// Call one cap of one cartridge.
+    Call(call::Arguments),
+    /// List the caps of a cartridge.
+    Caps(caps::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Pipe(arguments) => pipe::run(&arguments),
+        Command::Call(arguments) => call::run(&arguments),
+        Command::Caps(arguments) => caps::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sluicegate: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error of the operating system, with what was tried.
+fn io_error(what: &str, error: &std::io::Error) -> Error {
+    Error::new(sluicegate::ErrorKind::Io, format!("{what}: {error}"))
+}

@@ -1,0 +1,96 @@
+//! The end of the chain: a file that appears when it is whole, or stdout.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sluicegate::{Error, ErrorKind, Value};
+
+use crate::io_error;
+
+/// Takes bytes. Handles share one target; dropping the last one before [`commit`](Self::commit)
+/// leaves a note about the part that was written.
+pub struct Sink(Arc<Mutex<Target>>);
+
+struct Target {
+    to: Box<dyn Write + Send>,
+    paths: Option<(PathBuf, PathBuf)>,
+    bytes: u64,
+    whole: bool,
+}
+
+impl Sink {
+    /// Opens `path` for writing beside its name, or stdout.
+    pub fn open(path: Option<&Path>) -> Result<Self, Error> {
+        let Some(path) = path else {
+            let to = Box::new(std::io::stdout());
+            return Ok(Self::new(Target { to, paths: None, bytes: 0, whole: false }));
+        };
+        // A device or pipe is written as it is.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let to = File::create(path).map_err(|e| failed(path, &e))?;
+            return Ok(Self::new(Target { to: Box::new(to), paths: None, bytes: 0, whole: false }));
+        }
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let to = File::create(&partial).map_err(|e| failed(&partial, &e))?;
+        let paths = Some((partial, path.to_owned()));
+        Ok(Self::new(Target { to: Box::new(to), paths, bytes: 0, whole: false }))
+    }
+
+    fn new(target: Target) -> Self {
+        Sink(Arc::new(Mutex::new(target)))
+    }
+
+    /// Another handle of the same target.
+    pub fn clone_handle(&self) -> Self {
+        Sink(Arc::clone(&self.0))
+    }
+
+    /// Writes a byte string.
+    pub fn write(&mut self, value: &Value) -> Result<(), Error> {
+        let Value::Bytes(bytes) = value else {
+            let kind = value.kind();
+            let message = format!("the last cartridge sends {kind}, and a pipe takes byte strings");
+            return Err(Error::new(ErrorKind::WrongMode, message));
+        };
+        let mut target = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        target.to.write_all(bytes).map_err(|e| io_error("writing the output", &e))?;
+        target.bytes = target.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(0));
+        Ok(())
+    }
+
+    /// The stream is whole: the file gets its name.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        let mut target = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        target.to.flush().map_err(|e| io_error("writing the output", &e))?;
+        if let Some((partial, path)) = &target.paths {
+            std::fs::rename(partial, path).map_err(|e| failed(path, &e))?;
+        }
+        target.whole = true;
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.whole {
+            return;
+        }
+        match &self.paths {
+            Some((partial, path)) => eprintln!(
+                "sluicegate: {} was not written; the {} bytes that came are in {}",
+                path.display(),
+                self.bytes,
+                partial.display()
+            ),
+            None => eprintln!("sluicegate: the output ends early, after {} bytes", self.bytes),
+        }
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    io_error(&format!("writing {}", path.display()), error)
+}
