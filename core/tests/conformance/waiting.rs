@@ -75,8 +75,8 @@ pub fn acquired(answer: Result<(), Closed>) -> Value {
 /// Why a replay stopped.
 enum Stop {
     Failed(Failure),
-    /// A short limit passed before its step: this replay shows nothing.
-    Void,
+    /// A short limit passed before its step: this replay shows nothing, whatever else it met.
+    Void(Failure),
 }
 
 impl From<Failure> for Stop {
@@ -88,16 +88,21 @@ impl From<Failure> for Stop {
 /// Replays one script in one way, with longer limits until the clock lets it be.
 pub fn replay<W: Way>(script: &Script) -> Result<(), Failure> {
     let mut short = SHORT;
+    let began = Instant::now();
     loop {
         match Replay::<W>::new(script, short)?.run(script) {
             Ok(()) => return Ok(()),
             Err(Stop::Failed(failure)) => {
                 return Err(Failure::new(format!("{}: {failure}", W::NAME)));
             }
-            Err(Stop::Void) => short = short.saturating_mul(2),
-        }
-        if short > WATCHDOG {
-            return Err(Failure::new(format!("{}: too slow for limits of {short:?}", W::NAME)));
+            // A void replay that hung has spent the watchdog already; a good one takes no time.
+            Err(Stop::Void(failure)) if began.elapsed() > WATCHDOG => {
+                return Err(Failure::new(format!(
+                    "{}: with limits of {short:?}: {failure}",
+                    W::NAME
+                )));
+            }
+            Err(Stop::Void(_)) => short = short.saturating_mul(2),
         }
     }
 }
@@ -187,7 +192,7 @@ impl<W: Way> Replay<W> {
                 Stop::Failed(failure) if !self.clock_interfered() => {
                     Stop::Failed(failure.at(number))
                 }
-                Stop::Failed(_) | Stop::Void => Stop::Void,
+                Stop::Failed(failure) | Stop::Void(failure) => Stop::Void(failure.at(number)),
             })?;
         }
         if !self.out.is_empty() {
@@ -291,7 +296,7 @@ impl<W: Way> Replay<W> {
                 .into());
             }
             if !self.may_leave.remove(&actor) {
-                return Err(Stop::Void);
+                return Err(Stop::Void(Failure::new(format!("{actor} timed out before its step"))));
             }
             if leaves == Some(Leave::Cancel) {
                 answer = json!("cancelled"); // a way without cancellation
