@@ -203,7 +203,7 @@ impl Notifier {
 }
 
 /// Leaves signals to the threads of the program, so that one that waits is interrupted by them.
-fn take_no_signals() {
+pub(crate) fn take_no_signals() {
     // SAFETY: `all` is initialised by `sigfillset` before it is read; only this thread is changed.
     unsafe {
         let mut all = std::mem::zeroed::<libc::sigset_t>();

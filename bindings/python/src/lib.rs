@@ -6,19 +6,31 @@
 //! | `attach` | how a thread leaves the interpreter and comes back, also while it is ending |
 //! | `bell` | wakers: a core thread posts, the one notifier thread calls into Python |
 //! | `op` | one waiting operation, polled from Python |
-//! | `errors`, `number`, `value`, `buffer` | conversions |
+//! | `offload` | calls of the core that wait by themselves, as operations |
+//! | `errors`, `number`, `value`, `buffer`, `transport` | conversions |
 //! | `gate`, `window`, `router` | credit |
+//! | `stream`, `unread` | streams; items that were given back |
+//! | `request`, `call`, `engine` | the two ends of a call |
 //!
 //! Nothing here decides or waits. No core thread ever takes the interpreter lock.
 
 mod attach;
 mod bell;
+mod buffer;
+mod call;
+mod engine;
 mod errors;
 mod fork;
 mod gate;
 mod number;
+mod offload;
 mod op;
+mod request;
 mod router;
+mod stream;
+mod transport;
+mod unread;
+mod value;
 mod window;
 
 use pyo3::prelude::*;
@@ -32,13 +44,23 @@ mod _core {
     #[pymodule_export]
     use super::bell::Bell;
     #[pymodule_export]
+    use super::call::Call;
+    #[pymodule_export]
+    use super::engine::{Engine, Peer, forward};
+    #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]
     use super::gate::Gate;
     #[pymodule_export]
     use super::op::Op;
     #[pymodule_export]
+    use super::request::{Request, Session, manifest};
+    #[pymodule_export]
     use super::router::Router;
+    #[pymodule_export]
+    use super::stream::{InputStream, Item, OutputStream, StreamSender};
+    #[pymodule_export]
+    use super::transport::default_limits;
     #[pymodule_export]
     use super::window::{Window, negotiate};
 

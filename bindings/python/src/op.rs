@@ -56,8 +56,8 @@ impl Op {
             Slot::Busy => return Err(busy()),
             slot => std::mem::replace(slot, Slot::Over),
         };
-        if let Slot::Idle(steps) = given_up {
-            attach::detach(py, || drop(steps));
+        if let Slot::Idle(mut steps) = given_up {
+            steps.leave(py);
         }
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Op {
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
         undo: impl FnOnce(T) + Send + 'static,
     ) -> Self {
-        let steps = Typed { op: wait::Op::new(future), answer: None, end: Some((convert, undo)) };
+        let steps = Typed { op: Some(wait::Op::new(future)), answer: None, end: Some((convert, undo)) };
         Op(Owned::new(Mutex::new(Slot::Idle(Box::new(steps)))))
     }
 
@@ -104,13 +104,15 @@ type Ring = Box<dyn FnOnce() + Send>;
 trait Steps: Send {
     fn poll(&mut self, py: Python<'_>, ring: Option<Ring>) -> bool;
     fn answer(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    /// Leaves every line. What the ends of the operation hold is dropped after that, attached.
+    fn leave(&mut self, py: Python<'_>);
 }
 
 struct Typed<T, C, U>
 where
     U: FnOnce(T),
 {
-    op: wait::Op<Result<T, Error>>,
+    op: Option<wait::Op<Result<T, Error>>>,
     answer: Option<Result<T, Error>>,
     end: Option<(C, U)>,
 }
@@ -122,8 +124,7 @@ where
     U: FnOnce(T) + Send + 'static,
 {
     fn poll(&mut self, py: Python<'_>, ring: Option<Ring>) -> bool {
-        if self.answer.is_none() {
-            let op = &mut self.op;
+        if let (None, Some(op)) = (&self.answer, &mut self.op) {
             self.answer = attach::detach(py, || match ring {
                 Some(ring) => op.poll(ring),
                 None => op.try_now(),
@@ -140,6 +141,11 @@ where
             (Some(Err(error)), _) => Err(errors::raise(&error)),
             _ => Err(PyRuntimeError::new_err("the operation has not answered yet")),
         }
+    }
+
+    fn leave(&mut self, py: Python<'_>) {
+        let op = self.op.take();
+        attach::detach(py, || drop(op));
     }
 }
 

@@ -1,29 +1,71 @@
 """Flow control you can link: one credit window, in every language.
 
 ``Gate`` is the sender's store of credit, ``Window`` the receiver's side of it, ``Router`` brings
-grants to gates; any transport can use the three alone. Every wait is in Python's own condition,
-without the interpreter lock, and ends at once at Ctrl-C. ``sluicegate.aio`` has the same names for
-``asyncio``.
+grants to gates; any transport can use the three alone. ``Cartridge`` is a plugin, ``Engine`` its
+host; their streams hold credit end to end.
+
+Every wait is in Python's own condition, without the interpreter lock, and ends at once at Ctrl-C.
+``sluicegate.aio`` has the same names for ``asyncio``.
 """
 
 from __future__ import annotations
 
 from sluicegate import errors as errors
+from sluicegate import values as values
+from sluicegate._call import Call as Call
+from sluicegate._cartridge import Cartridge as Cartridge
+from sluicegate._core import Item as Item
 from sluicegate._core import __version__ as __version__
 from sluicegate._credit import Router as Router
 from sluicegate._credit import Turn as Turn
 from sluicegate._credit import Window as Window
 from sluicegate._credit import negotiate as negotiate
+from sluicegate._data import CapInfo as CapInfo
+from sluicegate._data import Event as Event
+from sluicegate._data import Limits as Limits
+from sluicegate._data import Log as Log
+from sluicegate._data import Memory as Memory
+from sluicegate._data import Progress as Progress
+from sluicegate._data import StreamInfo as StreamInfo
+from sluicegate._data import StreamStats as StreamStats
+from sluicegate._data import Terminal as Terminal
+from sluicegate._engine import Engine as Engine
+from sluicegate._engine import Peer as Peer
+from sluicegate._engine import forward as forward
 from sluicegate._gate import Gate as Gate
+from sluicegate._request import Request as Request
+from sluicegate._stream import InputStream as InputStream
+from sluicegate._stream import OutputStream as OutputStream
+from sluicegate._stream import StreamSender as StreamSender
 from sluicegate.errors import SluicegateError as SluicegateError
 
 __all__ = [
+    "Call",
+    "CapInfo",
+    "Cartridge",
+    "Engine",
+    "Event",
     "Gate",
+    "InputStream",
+    "Item",
+    "Limits",
+    "Log",
+    "Memory",
+    "OutputStream",
+    "Peer",
+    "Progress",
+    "Request",
     "Router",
     "SluicegateError",
+    "StreamInfo",
+    "StreamSender",
+    "StreamStats",
+    "Terminal",
     "Turn",
     "Window",
     "__version__",
     "errors",
+    "forward",
     "negotiate",
+    "values",
 ]

@@ -46,6 +46,9 @@ class Deadline:
         return min(max(self._at - time.monotonic(), 0.0), threading.TIMEOUT_MAX)
 
 
+NEVER = Deadline(None)
+
+
 def timed_out() -> TimedOut:
     """What a wait raises when its limit passes first."""
     return TimedOut("the limit of the wait passed first; nothing was taken")

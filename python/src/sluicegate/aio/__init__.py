@@ -6,10 +6,59 @@ A cancelled task leaves its place in every line and takes nothing. No call block
 from __future__ import annotations
 
 from sluicegate import errors as errors
+from sluicegate import values as values
+from sluicegate._core import Item as Item
 from sluicegate._credit import Router as Router
 from sluicegate._credit import Turn as Turn
 from sluicegate._credit import Window as Window
 from sluicegate._credit import negotiate as negotiate
+from sluicegate._data import CapInfo as CapInfo
+from sluicegate._data import Event as Event
+from sluicegate._data import Limits as Limits
+from sluicegate._data import Log as Log
+from sluicegate._data import Memory as Memory
+from sluicegate._data import Progress as Progress
+from sluicegate._data import StreamInfo as StreamInfo
+from sluicegate._data import StreamStats as StreamStats
+from sluicegate._data import Terminal as Terminal
+from sluicegate.aio._call import Call as Call
+from sluicegate.aio._cartridge import Cartridge as Cartridge
+from sluicegate.aio._engine import Engine as Engine
+from sluicegate.aio._engine import Peer as Peer
+from sluicegate.aio._engine import forward as forward
 from sluicegate.aio._gate import Gate as Gate
+from sluicegate.aio._request import Request as Request
+from sluicegate.aio._stream import InputStream as InputStream
+from sluicegate.aio._stream import OutputStream as OutputStream
+from sluicegate.aio._stream import StreamSender as StreamSender
+from sluicegate.errors import SluicegateError as SluicegateError
 
-__all__ = ["Gate", "Router", "Turn", "Window", "errors", "negotiate"]
+__all__ = [
+    "Call",
+    "CapInfo",
+    "Cartridge",
+    "Engine",
+    "Event",
+    "Gate",
+    "InputStream",
+    "Item",
+    "Limits",
+    "Log",
+    "Memory",
+    "OutputStream",
+    "Peer",
+    "Progress",
+    "Request",
+    "Router",
+    "SluicegateError",
+    "StreamInfo",
+    "StreamSender",
+    "StreamStats",
+    "Terminal",
+    "Turn",
+    "Window",
+    "errors",
+    "forward",
+    "negotiate",
+    "values",
+]

@@ -1,0 +1,206 @@
+//! The host: starts cartridges or attaches to them, calls them, chains them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sluicegate::{
+    Command, Engine as CoreEngine, EngineOptions, Error, ErrorKind, Mode, NetworkPolicy,
+    Peer as CorePeer,
+};
+
+use crate::call::Call;
+use crate::errors;
+use crate::fork::Owned;
+use crate::number::Count;
+use crate::offload::offload;
+use crate::op::Op;
+use crate::stream::{InputStream, OutputStream};
+use crate::transport::{LimitsTuple, duplicate, limits_in, limits_out};
+
+/// The core of `sluicegate.Engine`.
+#[pyclass(frozen, module = "sluicegate._core")]
+pub(crate) struct Engine(Owned<CoreEngine>);
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, /))]
+    fn new(
+        limits: (Count, Count, Count, Count),
+        handshake_timeout: f64,
+        policy: &str,
+        max_item: Count,
+    ) -> PyResult<Self> {
+        let handshake_timeout = Duration::try_from_secs_f64(handshake_timeout)
+            .map_err(|error| invalid(format!("handshake_timeout: {error}")))?;
+        let policy: NetworkPolicy =
+            policy.parse().map_err(|error| invalid(format!("{policy:?}: {error}")))?;
+        let limits = limits_in(limits)?;
+        let max_item = max_item.0;
+        let options = EngineOptions { limits, handshake_timeout, policy, max_item };
+        Ok(Engine(Owned::new(CoreEngine::new(options))))
+    }
+
+    /// Starts a cartridge. Answers a peer.
+    #[pyo3(signature = (program, args, env, cwd, tee_stderr, /))]
+    fn spawn(
+        &self,
+        program: OsString,
+        args: Vec<OsString>,
+        env: Vec<(OsString, Option<OsString>)>,
+        cwd: Option<PathBuf>,
+        tee_stderr: bool,
+    ) -> PyResult<Op> {
+        let mut command = Command::new(program).args(args).tee_stderr(tee_stderr);
+        for (name, value) in env {
+            command = match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(cwd) = cwd {
+            command = command.cwd(cwd);
+        }
+        let engine = self.0.get()?.clone();
+        Ok(Op::new(offload("spawn", move || engine.spawn(&command)), Peer::object))
+    }
+
+    /// Attaches to a cartridge behind two descriptors, which are duplicated. Answers a peer.
+    #[pyo3(signature = (reader, writer, /))]
+    fn attach(&self, reader: i32, writer: i32) -> PyResult<Op> {
+        let engine = self.0.get()?.clone();
+        let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
+        Ok(Op::new(offload("attach", move || engine.attach(reader, writer)), Peer::object))
+    }
+
+    fn close(&self) -> PyResult<Op> {
+        Ok(closing(self.0.get()?.close()))
+    }
+}
+
+fn invalid(message: String) -> PyErr {
+    errors::raise(&Error::new(ErrorKind::InvalidArgument, message))
+}
+
+fn closing(close: impl Future<Output = ()> + Send + 'static) -> Op {
+    let closed = async move {
+        close.await;
+        Ok(())
+    };
+    Op::new(closed, |py, ()| Ok(py.None()))
+}
+
+/// urn, title, in_media, out_media, in_sequence, out_sequence, outputs.
+type CapRow = (String, String, Option<String>, Option<String>, bool, bool, Vec<String>);
+
+/// The core of `sluicegate.Peer`.
+#[pyclass(frozen, module = "sluicegate._core")]
+pub(crate) struct Peer(Owned<CorePeer>);
+
+impl Peer {
+    fn object(py: Python<'_>, peer: CorePeer) -> PyResult<Py<PyAny>> {
+        Ok(Py::new(py, Peer(Owned::new(peer)))?.into_any())
+    }
+}
+
+#[pymethods]
+impl Peer {
+    #[getter]
+    fn name(&self) -> PyResult<&str> {
+        Ok(self.0.get()?.name())
+    }
+
+    #[getter]
+    fn manifest_json(&self) -> PyResult<String> {
+        Ok(self.0.get()?.manifest_json())
+    }
+
+    #[getter]
+    fn caps(&self) -> PyResult<Vec<CapRow>> {
+        let caps = self.0.get()?.caps().iter().cloned();
+        Ok(caps
+            .map(|cap| {
+                let outputs = cap.outputs;
+                let (takes, gives) = (cap.in_media, cap.out_media);
+                (cap.urn, cap.title, takes, gives, cap.in_sequence, cap.out_sequence, outputs)
+            })
+            .collect())
+    }
+
+    #[getter]
+    fn limits(&self) -> PyResult<LimitsTuple> {
+        Ok(limits_out(self.0.get()?.limits()))
+    }
+
+    #[getter]
+    fn live_calls(&self) -> PyResult<usize> {
+        Ok(self.0.get()?.live_calls())
+    }
+
+    #[getter]
+    fn pid(&self) -> PyResult<Option<u32>> {
+        Ok(self.0.get()?.pid())
+    }
+
+    #[getter]
+    fn stderr_tail(&self) -> PyResult<String> {
+        Ok(self.0.get()?.stderr_tail())
+    }
+
+    /// Bytes resident now and at most, None where nobody can tell.
+    #[getter]
+    fn memory(&self) -> PyResult<Option<(u64, u64)>> {
+        Ok(self.0.get()?.memory().map(|memory| (memory.resident, memory.peak)))
+    }
+
+    /// Why it is gone, None while it lives.
+    #[getter]
+    fn dead<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let reason = self.0.get()?.dead();
+        reason.map(|reason| errors::exception(py, &reason)).transpose()
+    }
+
+    /// Answers why it is gone.
+    fn died(&self) -> PyResult<Op> {
+        let died = self.0.get()?.died();
+        Ok(Op::new(async move { Ok(died.await) }, |py, reason| {
+            Ok(errors::exception(py, &reason)?.unbind())
+        }))
+    }
+
+    #[pyo3(signature = (cap, /))]
+    fn call(&self, cap: &str) -> PyResult<Call> {
+        self.0.get()?.call(cap).map(Call::new).map_err(|error| errors::raise(&error))
+    }
+
+    fn close(&self) -> PyResult<Op> {
+        Ok(closing(self.0.get()?.close()))
+    }
+
+    fn kill(&self) -> PyResult<()> {
+        self.0.get()?.kill();
+        Ok(())
+    }
+}
+
+/// Moves everything from one stream to another, and closes that. Answers how many chunks or items.
+#[pyfunction]
+#[pyo3(signature = (source, target, /))]
+pub(crate) fn forward(source: &InputStream, target: &OutputStream) -> PyResult<Op> {
+    let (from, unread) = source.parts()?;
+    let (from, unread, to) = (from.clone(), unread.clone(), target.core()?.clone());
+    let future = async move {
+        let mut moved: u64 = 0;
+        while let Some(item) = unread.take() {
+            match from.info().mode {
+                Mode::Scalar => to.emit(item.value).await?,
+                Mode::Sequence => to.emit_list_item(item.value, item.meta).await?,
+            }
+            moved += 1;
+        }
+        Ok(sluicegate::forward(from, to).await?.saturating_add(moved))
+    };
+    Ok(Op::new(future, |py, moved| Ok(moved.into_pyobject(py)?.into_any().unbind())))
+}

@@ -1,0 +1,83 @@
+//! Items that were received and given back: a receive that was interrupted after its item had come
+//! has consumed nothing.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use sluicegate::{Error, InputStream, Item};
+
+/// The items of one stream that were given back, and who waits for one.
+#[derive(Default)]
+pub(crate) struct Unread(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    items: VecDeque<Item>,
+    waiting: BTreeMap<u64, Waker>,
+    next: u64,
+}
+
+impl Unread {
+    /// Gives an item back: it is the next to be received.
+    pub(crate) fn put_back(&self, item: Item) {
+        let waiting = {
+            let mut state = self.0.lock();
+            state.items.push_front(item);
+            std::mem::take(&mut state.waiting)
+        };
+        for waker in waiting.into_values() {
+            waker.wake();
+        }
+    }
+
+    /// Takes the first item that was given back.
+    pub(crate) fn take(&self) -> Option<Item> {
+        self.0.lock().items.pop_front()
+    }
+}
+
+/// The next item, given back or new.
+pub(crate) fn recv(stream: &InputStream, unread: &Arc<Unread>) -> Recv {
+    Recv { new: Box::pin(stream.recv()), unread: Arc::clone(unread), place: None }
+}
+
+type NewItem = dyn Future<Output = Result<Option<Item>, Error>> + Send;
+
+/// See [`recv`].
+pub(crate) struct Recv {
+    new: Pin<Box<NewItem>>,
+    unread: Arc<Unread>,
+    place: Option<u64>,
+}
+
+impl Future for Recv {
+    type Output = Result<Option<Item>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        {
+            let this = &mut *self;
+            let mut state = this.unread.0.lock();
+            if let Some(item) = state.items.pop_front() {
+                return Poll::Ready(Ok(Some(item)));
+            }
+            let place = *this.place.get_or_insert_with(|| {
+                state.next += 1;
+                state.next
+            });
+            state.waiting.insert(place, context.waker().clone());
+        }
+        self.new.as_mut().poll(context)
+    }
+}
+
+impl Drop for Recv {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            let waker = self.unread.0.lock().waiting.remove(&place);
+            drop(waker);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+"""The plugin's runtime: handlers by cap, each request on a thread or task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from sluicegate import _core
+from sluicegate._data import Limits
+from sluicegate._engine import HasFileno, descriptor
+from sluicegate._request import Request, RequestBase
+from sluicegate._wait import NEVER, wait
+from sluicegate.errors import InvalidArgument, LimitReached, NoHandler, SluicegateError
+
+Handler = Callable[[Any], object]
+_H = TypeVar("_H", bound=Handler)
+
+GRACE = 5.0
+"""Seconds that handlers get to notice that the host is gone."""
+
+
+class CartridgeBase:
+    """A manifest and its handlers."""
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "0.1.0",
+        *,
+        description: str | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """A cartridge without caps; ``limits`` are proposed to the host."""
+        self.name = name
+        self.version = version
+        self.description = description
+        self.limits = limits or Limits()
+        self._caps: list[tuple[str, str | None, bool, bool, list[tuple[str, bool]], bool]] = []
+        self._handlers: dict[str, Handler] = {}
+
+    def cap(
+        self,
+        urn: str,
+        *,
+        title: str | None = None,
+        input_sequence: bool = False,
+        output_sequence: bool = False,
+        outputs: Iterable[str | tuple[str, bool]] = (),
+        streaming: bool = False,
+    ) -> Callable[[_H], _H]:
+        """Serves a cap with the decorated function, which takes the request.
+
+        The main input and output are the URN's ``in=`` and ``out=``. ``outputs`` are further ones:
+        a media, or a media and whether it is a sequence. ``streaming`` says that the main output
+        may have no end. A function with ``async`` gets a ``sluicegate.aio.Request``.
+        """
+        if urn in self._handlers:
+            raise InvalidArgument(f"{urn} has a handler already")
+        further = [(out, False) if isinstance(out, str) else out for out in outputs]
+
+        def register(handler: _H) -> _H:
+            self._caps.append((urn, title, input_sequence, output_sequence, further, streaming))
+            self._handlers[urn] = handler
+            return handler
+
+        return register
+
+    def manifest(self) -> str:
+        """What the cartridge says of itself, JSON."""
+        return _core.manifest(self.name, self.version, self.description, self._caps)
+
+    def _serve(
+        self, reader: int | HasFileno | None, writer: int | HasFileno | None
+    ) -> _core.Op[_core.Session]:
+        descriptors = None
+        if reader is not None and writer is not None:
+            descriptors = (descriptor(reader), descriptor(writer))
+        elif reader is not writer:
+            raise InvalidArgument("a cartridge needs both a reader and a writer, or none")
+        return _core.Session.serve(self.manifest(), self.limits.row(), descriptors)
+
+    def _handler_of(self, request: _core.Request) -> Handler | None:
+        handler = self._handlers.get(request.cap)
+        if handler is None:
+            request.fail(NoHandler(f"no handler for {request.cap}"))
+        return handler
+
+
+class Cartridge(CartridgeBase):
+    """A plugin whose requests run on threads; those of ``async`` handlers on one event loop.
+
+    A handler that returns finishes the request, one that raises fails it and nothing else.
+    """
+
+    def run(
+        self, reader: int | HasFileno | None = None, writer: int | HasFileno | None = None
+    ) -> None:
+        """Serves the host on stdin and stdout, or two descriptors, until the host closes them.
+
+        What the program prints on stdout meanwhile goes to stderr. Raises Handshake, or what the
+        host did to the protocol; a host that goes away is the ordinary end.
+        """
+        session = wait(self._serve(reader, writer), NEVER)
+        crew = Crew()
+        try:
+            while (request := wait(session.next_request(), NEVER)) is not None:
+                if handler := self._handler_of(request):
+                    crew.start(request, handler)
+        finally:
+            session.close()
+            crew.finish(GRACE)
+
+
+class Crew:
+    """The handlers that are running."""
+
+    def __init__(self) -> None:
+        self._idle = threading.Condition()
+        self._running = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, core: _core.Request, handler: Handler) -> None:
+        """Runs a handler on a thread, or on the loop if it is ``async``."""
+        with self._idle:
+            self._running += 1
+        try:
+            if inspect.iscoroutinefunction(handler):
+                coroutine = self._in_task(core, handler)
+                asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
+            else:
+                threading.Thread(
+                    target=self._on_thread, args=(core, handler), name=core.cap, daemon=True
+                ).start()
+        except RuntimeError as error:
+            core.fail(LimitReached(f"no thread for the handler: {error}"))
+            self._done()
+
+    def finish(self, grace: float) -> None:
+        """Waits for the handlers, which were told to stop, at most ``grace`` seconds."""
+        until = time.monotonic() + grace
+        with self._idle:
+            self._idle.wait_for(lambda: not self._running, max(0.0, until - time.monotonic()))
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _done(self) -> None:
+        with self._idle:
+            self._running -= 1
+            self._idle.notify_all()
+
+    def _on_thread(self, core: _core.Request, handler: Handler) -> None:
+        try:
+            request = Request(core)
+            try:
+                handler(request)
+            except BaseException as raised:
+                fail(request, raised)
+            else:
+                with contextlib.suppress(SluicegateError):  # the caller is told of it
+                    request.finish()
+        finally:
+            self._done()
+
+    async def _in_task(
+        self, core: _core.Request, handler: Callable[[Any], Coroutine[Any, Any, object]]
+    ) -> None:
+        from sluicegate.aio._cartridge import serve
+
+        try:
+            await serve(core, handler)
+        finally:
+            self._done()
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=self._loop.run_forever, name="sluicegate-loop", daemon=True
+            ).start()
+        return self._loop
+
+
+def fail(request: RequestBase, raised: BaseException) -> None:
+    """Fails a request with what its handler raised, and leaves the trace on stderr.
+
+    A request that had to stop answers so itself, and a handler that stopped for it is no news.
+    """
+    stopped = request.stopped
+    request.fail(raised)
+    if stopped is None and not isinstance(raised, SluicegateError):
+        traceback.print_exception(raised, file=sys.stderr)

@@ -1,0 +1,225 @@
+"""The host, for threads, and what it shares with that of asyncio."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeAlias
+
+from sluicegate import _core
+from sluicegate._call import Call
+from sluicegate._data import CapInfo, Limits, Memory
+from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
+from sluicegate._wait import Deadline, wait
+from sluicegate.errors import SluicegateError
+
+Policy: TypeAlias = Literal["offline", "no_telemetry", "full"]
+"""What cartridges may do on the network."""
+
+
+class HasFileno(Protocol):
+    """A file, pipe or socket."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+        ...
+
+
+def descriptor(of: int | HasFileno) -> int:
+    """The descriptor of a file, pipe or socket."""
+    return of if isinstance(of, int) else of.fileno()
+
+
+class EngineBase:
+    """All of an engine but its waits. Any thread may use it."""
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        handshake_timeout: float = 10.0,
+        policy: Policy = "full",
+        max_item: int = 64 * 1024 * 1024,
+    ) -> None:
+        """An engine without cartridges.
+
+        ``limits`` are proposed to each cartridge, ``handshake_timeout`` is in seconds,
+        ``max_item`` is the largest item of a sequence stream, in bytes.
+        """
+        row = (limits or Limits()).row()
+        self._core = _core.Engine(row, handshake_timeout, policy, max_item)
+
+    def _spawn(
+        self,
+        program: str | os.PathLike[str],
+        args: tuple[str | os.PathLike[str], ...],
+        env: Mapping[str, str | None] | None,
+        cwd: str | os.PathLike[str] | None,
+        tee_stderr: bool,
+    ) -> _core.Op[_core.Peer]:
+        words = [os.fspath(arg) for arg in args]
+        where = None if cwd is None else os.fspath(cwd)
+        return self._core.spawn(
+            os.fspath(program), words, list((env or {}).items()), where, tee_stderr
+        )
+
+
+class PeerBase:
+    """All of a peer but its waits and calls. Any thread may use it."""
+
+    _closed = False
+
+    def __init__(self, core: _core.Peer) -> None:
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        """The command or transport it runs on, for people."""
+        return self._core.name
+
+    @property
+    def manifest_json(self) -> str:
+        """Its manifest."""
+        return self._core.manifest_json
+
+    @property
+    def caps(self) -> list[CapInfo]:
+        """The caps that it serves."""
+        return [CapInfo(*row) for row in self._core.caps]
+
+    @property
+    def limits(self) -> Limits:
+        """The agreed limits."""
+        return Limits(*self._core.limits)
+
+    @property
+    def live_calls(self) -> int:
+        """How many calls are live."""
+        return self._core.live_calls
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, if it was spawned."""
+        return self._core.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what it wrote to stderr, at most 64 KiB; empty if it was not spawned."""
+        return self._core.stderr_tail
+
+    @property
+    def memory(self) -> Memory | None:
+        """Its memory, if it was spawned and lives, where the system tells it."""
+        row = self._core.memory
+        return None if row is None else Memory(*row)
+
+    @property
+    def dead(self) -> SluicegateError | None:
+        """Why it is gone; None while it lives."""
+        return self._core.dead
+
+    def kill(self) -> None:
+        """Kills its process at once; an attached one is cut off. Its calls raise the reason."""
+        self._core.kill()
+
+    def __del__(self) -> None:
+        if self._closed:
+            return
+        with contextlib.suppress(SluicegateError, AttributeError):
+            if self._core.dead is None:
+                message = f"unclosed cartridge `{self.name}`"
+                warnings.warn(message, ResourceWarning, source=self, stacklevel=2)
+
+    def __repr__(self) -> str:
+        return f"<sluicegate.Peer {self.name!r} pid={self.pid} dead={self.dead is not None}>"
+
+
+class Peer(PeerBase):
+    """A cartridge that an engine can call. A context manager: leaving it closes it."""
+
+    def call(self, cap: str) -> Call:
+        """Calls a cap. An unknown cap fails the call, not this."""
+        return Call(self._core.call(cap))
+
+    def died(self, timeout: float | None = None) -> SluicegateError:
+        """Waits until it is gone, and says why."""
+        return wait(self._core.died(), Deadline.after(timeout))
+
+    def close(self, timeout: float | None = None) -> None:
+        """Closes it: its stdin is closed, it gets 2 s to exit, then it is killed.
+
+        Its calls end with Closed. Waits until it is gone; calling it again is harmless.
+        """
+        self._closed = True
+        wait(self._core.close(), Deadline.after(timeout))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Engine(EngineBase):
+    """A host of cartridges. A context manager: leaving it closes them all."""
+
+    def spawn(
+        self,
+        program: str | os.PathLike[str],
+        *args: str | os.PathLike[str],
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        tee_stderr: bool = False,
+    ) -> Peer:
+        """Starts a cartridge and waits until it has proved its identity.
+
+        A bare name is looked up on the PATH. ``env`` sets variables, or takes them out with None.
+        ``tee_stderr`` passes its stderr on as well as keeping the end of it. Raises Spawn,
+        Handshake, PeerDied, Malformed or FrameTooLarge, each naming the cartridge.
+        """
+        return Peer(wait(self._spawn(program, args, env, cwd, tee_stderr), Deadline.after(None)))
+
+    def attach(self, reader: int | HasFileno, writer: int | HasFileno) -> Peer:
+        """Attaches to a cartridge over two descriptors, or twice the same socket.
+
+        They must be blocking; they are duplicated, so the caller closes its own.
+        """
+        op = self._core.attach(descriptor(reader), descriptor(writer))
+        return Peer(wait(op, Deadline.after(None)))
+
+    def close(self, timeout: float | None = None) -> None:
+        """Closes every cartridge; calls end with an error. Waits until all are gone."""
+        wait(self._core.close(), Deadline.after(timeout))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def forward_op(source: InputBase, target: OutputBase) -> _core.Op[int]:
+    """The operation behind ``forward``."""
+    return _core.forward(source._core, target._core)
+
+
+def forward(source: InputStream, target: OutputStream, timeout: float | None = None) -> int:
+    """Moves everything from one stream to another and closes that; gives the number of chunks.
+
+    Credit is end to end (L11): a chunk is given back upstream once it was taken downstream.
+    Nothing is decoded on the way.
+    """
+    return wait(forward_op(source, target), Deadline.after(timeout))

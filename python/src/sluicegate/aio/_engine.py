@@ -1,0 +1,88 @@
+"""The host, for asyncio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from sluicegate._engine import EngineBase, HasFileno, PeerBase, descriptor, forward_op
+from sluicegate._wait import NEVER, Deadline
+from sluicegate.aio._call import Call
+from sluicegate.aio._stream import InputStream, OutputStream
+from sluicegate.aio._wait import wait
+from sluicegate.errors import SluicegateError
+
+
+class Peer(PeerBase):
+    """A cartridge that an engine can call. A context manager: leaving it closes it."""
+
+    def call(self, cap: str) -> Call:
+        """Calls a cap. An unknown cap fails the call, not this."""
+        return Call(self._core.call(cap))
+
+    async def died(self, timeout: float | None = None) -> SluicegateError:
+        """Waits until it is gone, and says why."""
+        return await wait(self._core.died(), Deadline.after(timeout))
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Closes it: its stdin is closed, it gets 2 s to exit, then it is killed."""
+        self._closed = True
+        await wait(self._core.close(), Deadline.after(timeout))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Engine(EngineBase):
+    """A host of cartridges. A context manager: leaving it closes them all."""
+
+    async def spawn(
+        self,
+        program: str | os.PathLike[str],
+        *args: str | os.PathLike[str],
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        tee_stderr: bool = False,
+    ) -> Peer:
+        """Starts a cartridge and waits until it has proved its identity.
+
+        See ``sluicegate.Engine.spawn``.
+        """
+        return Peer(await wait(self._spawn(program, args, env, cwd, tee_stderr), NEVER))
+
+    async def attach(self, reader: int | HasFileno, writer: int | HasFileno) -> Peer:
+        """Attaches to a cartridge over two blocking descriptors, or twice the same socket."""
+        return Peer(await wait(self._core.attach(descriptor(reader), descriptor(writer)), NEVER))
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Closes every cartridge; calls end with an error. Waits until all are gone."""
+        await wait(self._core.close(), Deadline.after(timeout))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+async def forward(source: InputStream, target: OutputStream, timeout: float | None = None) -> int:
+    """Moves everything from one stream to another and closes that; gives the number of chunks.
+
+    Credit is end to end (L11). See ``sluicegate.forward``.
+    """
+    return await wait(forward_op(source, target), Deadline.after(timeout))
