@@ -1,0 +1,68 @@
+//! Everything that is built before it is tested or shown: native libraries and packages in release,
+//! once, in the one target folder.
+
+mod cartridges;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process;
+use crate::repo::Repo;
+use crate::setup::Tools;
+use crate::step::Step;
+use crate::swift;
+
+pub use cartridges::program as cartridge;
+
+/// The crates whose release builds other languages, tests and people use.
+const RELEASED: &[&str] = &["sluicegate-ffi", "sluicegate-cli", "cartridge-rust"];
+const SWIFT_GLUE: &str = "sluicegate-swift";
+
+/// The steps that build all of it.
+pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
+    vec![
+        Step::needed("build-native", move |_| native(repo, tools)),
+        Step::needed("build-python", move |_| python(repo)),
+        Step::needed("build-cartridges", move |tally| {
+            if tools.swift.is_none() {
+                tally.note(swift::left_out());
+            }
+            cartridges::build(repo, tools)
+        }),
+    ]
+}
+
+/// The C library, the command and the Rust cartridge, and the library under Swift.
+fn native(repo: &Repo, tools: &Tools) -> Result<()> {
+    let mut cargo = repo.command("cargo");
+    cargo.args(["build", "--release"]);
+    let glue = tools.swift.as_ref().map(|_| &SWIFT_GLUE);
+    for package in RELEASED.iter().chain(glue) {
+        cargo.args(["--package", package]);
+    }
+    process::run(&mut cargo)
+}
+
+/// The library under Swift alone; answers its path.
+pub fn swift_glue(repo: &Repo) -> Result<PathBuf> {
+    process::run(repo.command("cargo").args(["build", "--release", "--package", SWIFT_GLUE]))?;
+    Ok(repo.target("release/libsluicegate_swift.so"))
+}
+
+/// The wheel, into the environment under `target/venv`, just as a person would install it.
+fn python(repo: &Repo) -> Result<()> {
+    let mut pip = repo.command(repo.target("venv/bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    // maturin is there already, pinned; a build in isolation would bring another one.
+    pip.args(["--no-build-isolation", "--no-deps", "./python"]);
+    process::run(&mut pip)
+}
+
+/// What a C program adds to its command line.
+pub fn link_c(repo: &Repo, cc: &mut Command) {
+    let release = repo.target("release");
+    cc.arg(format!("-L{}", release.display())).arg(format!("-Wl,-rpath,{}", release.display()));
+    cc.args(["-lsluicegate", "-lpthread"]);
+}
