@@ -13,6 +13,8 @@ use sluicegate::wait::{Op, block_on};
 use sluicegate::{Closed, CreditGate, Deadline, TimedOut, TryAcquire};
 use watchdog::{until, within};
 
+type AcquireOp = Op<Result<(), Closed>>;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 fn one_second() -> Deadline {
@@ -313,10 +315,10 @@ fn hz_g09_a_callback_may_use_the_gate() {
     within(Duration::from_secs(5), "HZ-G09", || {
         let gate = CreditGate::new(0);
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let later: Arc<Mutex<Vec<Op<Result<(), Closed>>>>> = Arc::default();
+        let later: Arc<Mutex<Vec<AcquireOp>>> = Arc::default();
         let (inside, noted, kept) = (gate.clone(), Arc::clone(&seen), Arc::clone(&later));
         let mut op = gate.on_ready(1, move || {
-            let mut note = |what: String| noted.lock().expect("whole").push(what);
+            let note = |what: String| noted.lock().expect("whole").push(what);
             note(format!("available {}", inside.available()));
             inside.grant(2);
             note(format!("granted {}", inside.available()));
@@ -426,7 +428,7 @@ fn hz_g09_a_waker_that_panics_takes_no_wake_from_others() {
 
 #[test]
 fn hz_g09_using_a_gate_while_a_panic_unwinds_does_not_break_it() {
-    struct AtTheEnd(CreditGate, Option<Op<Result<(), Closed>>>);
+    struct AtTheEnd(CreditGate, Option<AcquireOp>);
     impl Drop for AtTheEnd {
         fn drop(&mut self) {
             drop(self.1.take());

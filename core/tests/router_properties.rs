@@ -67,6 +67,17 @@ impl Naive {
     }
 }
 
+#[test]
+fn a_gate_entered_again_in_its_own_place_is_no_replacement() {
+    let router = CreditRouter::<u8>::new();
+    let gate = CreditGate::new(0);
+    router.register(1, Some("a"), &gate);
+    router.register(1, Some("a"), &gate.clone());
+    assert!(!gate.is_closed());
+    assert_eq!(router.grant(&1, None, 2), Delivery::Granted);
+    assert_eq!(gate.available(), 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -150,8 +150,8 @@ fn hz_w04_concurrent_consumers_never_grant_twice() {
                         }
                         // Never ahead of what arrived: each accepted chunk is given back once.
                         until("a chunk has arrived", || arrived.load(Ordering::Acquire) > mine);
-                        let due =
-                            window.consumed() + if mine % 3 == 0 { window.flush() } else { 0 };
+                        let due = window.consumed()
+                            + if mine.is_multiple_of(3) { window.flush() } else { 0 };
                         granted.fetch_add(due, Ordering::Relaxed);
                         assert!(window.remaining() <= SIZE);
                     }
