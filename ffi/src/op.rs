@@ -1,0 +1,495 @@
+//! `sluice_op`: anything that waits, as an operation to poll by hand.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+
+use parking_lot::{Condvar, Mutex};
+use sluicegate::wait::{Bell, Op as CoreOp};
+use sluicegate::{Deadline, Error, InputStream, Value};
+
+use crate::border;
+use crate::call::{Event, Terminal};
+use crate::error::{self, ErrorObject};
+use crate::guard::{Fail, contain, guard, guard_with};
+use crate::handle::{self, object};
+use crate::input::Input;
+use crate::item::{Item, Items};
+use crate::request::Request;
+use crate::status::Status;
+use crate::waker::{Ringer, Waker};
+
+/// What an operation answered.
+pub(crate) enum Outcome {
+    /// Nothing but that it is done.
+    Done,
+    Item(sluicegate::Item),
+    Items(Vec<sluicegate::Item>),
+    Input(InputStream),
+    Request(sluicegate::Request),
+    Terminal(sluicegate::Terminal),
+    Event(sluicegate::Event),
+    Reason(Error),
+    Count(u64),
+}
+
+impl Outcome {
+    /// A value that came from no stream.
+    pub(crate) fn item(value: Value) -> Self {
+        Outcome::Item(sluicegate::Item { value, meta: None })
+    }
+}
+
+type Inner = CoreOp<Result<Outcome, Fail>>;
+
+/// A waiting operation in progress: acquire, receive, write, the next request.
+pub struct Op {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+object!(Op = 2);
+
+enum State {
+    Idle(Inner),
+    /// Some call is asking. `gone`: it was released meanwhile.
+    Asking {
+        by: ThreadId,
+        gone: bool,
+        sleeper: Option<Arc<Sleeper>>,
+    },
+    Answered(Option<Outcome>),
+    Over,
+}
+
+/// What a blocking `sluice_op_wait` sleeps on.
+#[derive(Default)]
+struct Sleeper {
+    rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Sleeper {
+    fn ring(&self) {
+        *self.rung.lock() = true;
+        self.changed.notify_all();
+    }
+
+    /// False if the deadline passed first.
+    fn sleep(&self, deadline: Deadline) -> bool {
+        let mut rung = self.rung.lock();
+        while !*rung {
+            match deadline.instant() {
+                None => self.changed.wait(&mut rung),
+                Some(_) if deadline.passed() => return false,
+                Some(at) => drop(self.changed.wait_until(&mut rung, at)),
+            }
+        }
+        *rung = false;
+        true
+    }
+}
+
+/// Writes an operation that is `future`. Nothing happens before its first poll.
+pub(crate) fn start(
+    out: *mut *mut Op,
+    future: impl Future<Output = Result<Outcome, Fail>> + Send + 'static,
+) -> Result<(), Fail> {
+    put(out, CoreOp::new(future))
+}
+
+/// The same for a core operation, whose result becomes an outcome.
+pub(crate) fn start_with<T: 'static>(
+    out: *mut *mut Op,
+    future: impl Future<Output = Result<T, Error>> + Send + 'static,
+    outcome: fn(T) -> Outcome,
+) -> Result<(), Fail> {
+    start(out, async move { Ok(outcome(future.await?)) })
+}
+
+/// The same where there may be none: the operation answers `SLUICE_END_OF_STREAM` then.
+pub(crate) fn start_opt<T: 'static>(
+    out: *mut *mut Op,
+    future: impl Future<Output = Result<Option<T>, Error>> + Send + 'static,
+    outcome: fn(T) -> Outcome,
+) -> Result<(), Fail> {
+    start(out, async move {
+        match future.await? {
+            Some(some) => Ok(outcome(some)),
+            None => Err(Status::SLUICE_END_OF_STREAM.into()),
+        }
+    })
+}
+
+/// The same where there is no result.
+pub(crate) fn start_unit(
+    out: *mut *mut Op,
+    future: impl Future<Output = Result<(), Error>> + Send + 'static,
+) -> Result<(), Fail> {
+    start_with(out, future, |()| Outcome::Done)
+}
+
+/// The same, asked once already: the waker is fired when it is worth asking again, at once if there
+/// is an answer.
+pub(crate) fn start_ready(
+    out: *mut *mut Op,
+    future: impl Future<Output = Result<Outcome, Fail>> + Send + 'static,
+    ringer: Ringer,
+) -> Result<(), Fail> {
+    let bell = Bell::new(move || ringer.ring());
+    let ring = Arc::clone(&bell);
+    let mut op = CoreOp::new(future);
+    match op.poll(move || ring.ring()) {
+        None => put(out, op),
+        Some(answer) => {
+            put(out, CoreOp::new(std::future::ready(answer)))?;
+            bell.ring();
+            Ok(())
+        }
+    }
+}
+
+fn put(out: *mut *mut Op, inner: Inner) -> Result<(), Fail> {
+    border::put_new(out, Op { state: Mutex::new(State::Idle(inner)), changed: Condvar::new() })
+}
+
+/// The operation while one call has it. Puts it back, or lets it go if it was released meanwhile.
+struct Asking<'a> {
+    op: &'a Op,
+    inner: Option<Inner>,
+    answer: Option<Outcome>,
+}
+
+impl Op {
+    fn take(&self, sleeper: Option<Arc<Sleeper>>) -> Result<Asking<'_>, Fail> {
+        let mut state = self.state.lock();
+        if !matches!(*state, State::Idle(_)) {
+            return Err(Status::SLUICE_INVALID_ARGUMENT.into());
+        }
+        let asking = State::Asking { by: thread::current().id(), gone: false, sleeper };
+        let State::Idle(inner) = std::mem::replace(&mut *state, asking) else {
+            unreachable!("looked at under the same lock");
+        };
+        Ok(Asking { op: self, inner: Some(inner), answer: None })
+    }
+
+    /// Cancels and joins. Once this returns no waker of this operation runs, unless this is called
+    /// by that waker.
+    fn cancel(&self) {
+        let mut state = self.state.lock();
+        loop {
+            match &mut *state {
+                State::Asking { by, gone, sleeper } => {
+                    *gone = true;
+                    if let Some(sleeper) = sleeper {
+                        sleeper.ring();
+                    }
+                    if *by == thread::current().id() {
+                        return; // called by the waker; the poll around it lets go
+                    }
+                    self.changed.wait(&mut state);
+                }
+                State::Idle(_) | State::Answered(_) | State::Over => {
+                    let old = std::mem::replace(&mut *state, State::Over);
+                    drop(state);
+                    drop(old); // joins the bell; may wake whoever stood behind in line
+                    return;
+                }
+            }
+        }
+    }
+
+    fn take_outcome<T>(&self, pick: impl FnOnce(Outcome) -> Result<T, Outcome>) -> Result<T, Fail> {
+        let mut state = self.state.lock();
+        let State::Answered(place) = &mut *state else {
+            return Err(Status::SLUICE_INVALID_ARGUMENT.into());
+        };
+        let outcome = place.take().ok_or(Status::SLUICE_INVALID_ARGUMENT)?;
+        pick(outcome).map_err(|other| {
+            *place = Some(other);
+            Status::SLUICE_INVALID_ARGUMENT.into()
+        })
+    }
+}
+
+impl Asking<'_> {
+    fn inner(&mut self) -> &mut Inner {
+        self.inner.as_mut().expect("held until it is dropped")
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(*self.op.state.lock(), State::Asking { gone: true, .. })
+    }
+
+    fn finish(&mut self, answer: Result<Outcome, Fail>) -> Result<(), Fail> {
+        self.answer = Some(answer?);
+        Ok(())
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let inner = self.inner.take().expect("dropped once");
+        let mut state = self.op.state.lock();
+        let gone = matches!(*state, State::Asking { gone: true, .. });
+        let (next, spent) = match (self.answer.take(), gone) {
+            (answer, true) => (State::Over, Some((Some(inner), answer))),
+            (Some(answer), false) => (State::Answered(Some(answer)), Some((Some(inner), None))),
+            (None, false) if inner.is_done() || thread::panicking() => {
+                (State::Over, Some((Some(inner), None)))
+            }
+            (None, false) => (State::Idle(inner), None),
+        };
+        if gone {
+            // Join first, then say so: whoever released the operation waits for exactly this.
+            drop(state);
+            drop(spent);
+            state = self.op.state.lock();
+            *state = next;
+            self.op.changed.notify_all();
+        } else {
+            *state = next;
+            self.op.changed.notify_all();
+            drop(state);
+            drop(spent);
+        }
+    }
+}
+
+/// Asks an operation for its answer.
+///
+/// waker    may be NULL: just ask. Withdraws and releases the waker of the poll before. Its release
+///          function runs exactly once, whatever this call answers
+/// err      may be NULL; written for an error that has detail
+/// returns  SLUICE_OK: done, take the result | SLUICE_WAIT: the waker fires once when asking again
+///          is worth while, and may have fired already | SLUICE_END_OF_STREAM: there is no more |
+///          another error: failed | SLUICE_INVALID_ARGUMENT: it has answered before, or another call
+///          is asking it right now | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait; not from inside its own waker
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_poll(
+    op: *const Op,
+    waker: *const Waker,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    let mut ringer = Ringer::take(waker);
+    guard_with(err, || {
+        if let Some(ringer) = &ringer {
+            ringer.check()?;
+        }
+        let op = handle::get(op)?;
+        let mut asking = op.take(None)?;
+        let answer = match ringer.take() {
+            Some(ringer) => asking.inner().poll(move || ringer.ring()),
+            None => asking.inner().try_now(),
+        };
+        match answer {
+            Some(answer) => asking.finish(answer),
+            None => Err(Status::SLUICE_WAIT.into()),
+        }
+    })
+}
+
+/// Waits on this thread until an operation answers.
+///
+/// timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+/// err         may be NULL; written for an error that has detail
+/// returns     as sluice_op_poll, with SLUICE_TIMED_OUT for SLUICE_WAIT: the operation goes on, poll
+///             or wait again | SLUICE_CANCELLED: it was released meanwhile
+/// threads     one at a time on one operation; waits; not from inside a waker
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_wait(
+    op: *const Op,
+    timeout_ms: i64,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let deadline = Deadline::after_millis(timeout_ms);
+        let op = handle::get(op)?;
+        let sleeper = Arc::new(Sleeper::default());
+        let mut asking = op.take(Some(Arc::clone(&sleeper)))?;
+        loop {
+            let bell = Arc::clone(&sleeper);
+            if let Some(answer) = asking.inner().poll(move || bell.ring()) {
+                return asking.finish(answer);
+            }
+            if !sleeper.sleep(deadline) {
+                asking.inner().withdraw();
+                return Err(Status::SLUICE_TIMED_OUT.into());
+            }
+            if asking.is_gone() {
+                return Err(Status::SLUICE_CANCELLED.into());
+            }
+        }
+    })
+}
+
+/// Cancels an operation and lets it go: it leaves its line and takes nothing. When this returns, its
+/// waker is not running, never will, and was released; unless it is that waker that calls.
+/// Operations have one owner and no retain.
+///
+/// op       may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+/// threads  any; waits only for a waker that is running
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_release(op: *mut Op) -> Status {
+    guard(|| {
+        if op.is_null() {
+            return Ok(());
+        }
+        let cancelled = handle::get(op.cast_const()).and_then(|op| {
+            contain(|| {
+                op.cancel();
+                Ok(())
+            })
+        });
+        handle::release(op)?;
+        cancelled
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: of a receive, of collected bytes or text.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_item(op: *const Op, out: *mut *mut Item) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Item(item) => Ok(item),
+            other => Err(other),
+        })?;
+        border::put_new(out, Item::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: of collected items.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_items(op: *const Op, out: *mut *mut Items) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Items(items) => Ok(items),
+            other => Err(other),
+        })?;
+        border::put_new(out, Items(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: a stream to read.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_input(op: *const Op, out: *mut *mut Input) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Input(input) => Ok(input),
+            other => Err(other),
+        })?;
+        border::put_new(out, Input::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: of a session.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_request(op: *const Op, out: *mut *mut Request) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Request(request) => Ok(request),
+            other => Err(other),
+        })?;
+        border::put_new(out, Request::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: how a call ended.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_terminal(op: *const Op, out: *mut *mut Terminal) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Terminal(terminal) => Ok(terminal),
+            other => Err(other),
+        })?;
+        border::put_new(out, Terminal::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: a log line or progress.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_event(op: *const Op, out: *mut *mut Event) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Event(event) => Ok(event),
+            other => Err(other),
+        })?;
+        border::put_new(out, Event::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: why a request has to stop.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_reason(
+    op: *const Op,
+    out: *mut *mut ErrorObject,
+) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Reason(reason) => Ok(reason),
+            other => Err(other),
+        })?;
+        error::put_reason(out, Some(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: how many chunks or items were forwarded.
+///
+/// out      chunks
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_count(op: *const Op, out: *mut u64) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Count(count) => Ok(count),
+            other => Err(other),
+        })?;
+        border::put(out, taken)
+    })
+}
