@@ -19,7 +19,7 @@ fn heartbeat_with(extra: u8, behind: &[u8]) -> Bytes {
 }
 
 #[track_caller]
-fn refused_both_ways(frame: &Frame, rule: FrameRule) {
+fn refused(frame: &Frame, rule: FrameRule) {
     assert_eq!(frame::encode(frame), Err(rule.into()));
 }
 
@@ -31,22 +31,30 @@ fn nothing_is_written_that_a_peer_refuses() {
         frame
     };
     let missing = |key| FrameRule::Missing { key };
-    refused_both_ways(&without(|frame| frame.chunk_index = None), missing(Key::ChunkIndex));
-    refused_both_ways(&without(|frame| frame.checksum = None), missing(Key::Checksum));
+    refused(&without(|frame| frame.chunk_index = None), missing(Key::ChunkIndex));
+    refused(&without(|frame| frame.checksum = None), missing(Key::Checksum));
     let frame_type = FrameType::Chunk;
     let misplaced = FrameRule::MisplacedOutput { frame_type };
-    refused_both_ways(&without(|frame| frame.output = Some("o".into())), misplaced);
-    refused_both_ways(&Frame::new(FrameType::Credit, ID), missing(Key::Credit));
-    refused_both_ways(&Frame::new(FrameType::Policy, ID), FrameRule::UnknownPolicy);
+    refused(&without(|frame| frame.output = Some("o".into())), misplaced);
+    refused(&Frame::new(FrameType::Credit, ID), missing(Key::Credit));
+    refused(&Frame::new(FrameType::Policy, ID), FrameRule::UnknownPolicy);
     let list = chunk("x").with_meta(Value::Array(vec![]));
     let (key, expected, found) = (Key::Meta, "map", "array");
-    refused_both_ways(&list, FrameRule::WrongType { key, expected, found });
+    refused(&list, FrameRule::WrongType { key, expected, found });
     let number_key = chunk("x").with_meta(Value::Map(vec![(Value::Uint(1), Value::Null)]));
-    refused_both_ways(&number_key, FrameRule::MetaKey { found: "unsigned integer" });
+    refused(&number_key, FrameRule::MetaKey { found: "unsigned integer" });
+    // Further in, keys may be of any simple type.
+    let inner = Value::Map(vec![(Value::Uint(1), Value::Null), (Value::Nint(1), Value::Null)]);
+    let frame = chunk("x").with_meta(Value::text_map([("a", inner)]));
+    let body = frame::encode(&frame).expect("numbers for keys");
+    assert_eq!(frame::decode(body.into()), Ok(frame));
+    let inner = Value::Map(vec![(Value::Array(vec![]), Value::Null)]);
+    let container_key = chunk("x").with_meta(Value::text_map([("a", inner)]));
+    refused(&container_key, FrameRule::MetaKey { found: "array" });
     let twice = Value::text_map([("a", Value::Null), ("a", Value::Null)]);
-    refused_both_ways(&chunk("x").with_meta(twice.clone()), FrameRule::MetaDuplicate);
+    refused(&chunk("x").with_meta(twice.clone()), FrameRule::MetaDuplicate);
     let nested = Value::text_map([("b", Value::Array(vec![twice]))]);
-    refused_both_ways(&chunk("x").with_meta(nested), FrameRule::MetaDuplicate);
+    refused(&chunk("x").with_meta(nested), FrameRule::MetaDuplicate);
 }
 
 #[test]
@@ -217,8 +225,9 @@ fn vocabularies_are_closed() {
     assert!(AttributionClass::ALL.iter().all(|class| class.as_str().parse() == Ok(*class)));
     assert!(CreditDirection::ALL.iter().all(|way| way.as_str().parse() == Ok(*way)));
     assert!(NetworkPolicy::ALL.iter().all(|policy| policy.as_str().parse() == Ok(*policy)));
-    let unknown = "Input".parse::<AttributionClass>().expect_err("case matters");
-    assert_eq!(unknown.to_string(), "not a known attribution class");
+    assert!("Input".parse::<AttributionClass>().is_err(), "case matters");
+    let unknown = "".parse::<CreditDirection>().expect_err("no direction");
+    assert_eq!(unknown.to_string(), "not a known credit direction");
     for (number, key) in Key::ALL.iter().enumerate() {
         assert_eq!(key.number(), number as u64);
         assert_eq!(Key::from_number(number as u64), Some(*key));

@@ -11,10 +11,7 @@ use super::value::Value;
 
 impl Frame {
     fn of_request(frame_type: FrameType, id: MessageId, routing_id: Option<MessageId>) -> Self {
-        Self {
-            routing_id,
-            ..Self::new(frame_type, id)
-        }
+        Self { routing_id, ..Self::new(frame_type, id) }
     }
 
     /// HELLO as a host sends it: proposed limits, and `version` both in key 0 and in the metadata. A
@@ -24,11 +21,7 @@ impl Frame {
         let mut entries = limit_entries(limits);
         entries.push(("version", version.into()));
         let meta = Some(Value::text_map(entries));
-        Self {
-            version,
-            meta,
-            ..Self::new(FrameType::Hello, MessageId::CONNECTION)
-        }
+        Self { version, meta, ..Self::new(FrameType::Hello, MessageId::CONNECTION) }
     }
 
     /// Adds what a cartridge's HELLO says besides: its manifest and its pools, each JSON as bytes.
@@ -130,10 +123,7 @@ impl Frame {
     /// END of a request's body: no metadata. A handler's END is [`end_with`](Self::end_with).
     #[must_use]
     pub fn end(id: MessageId, routing_id: Option<MessageId>) -> Self {
-        Self {
-            eof: Some(true),
-            ..Self::of_request(FrameType::End, id, routing_id)
-        }
+        Self { eof: Some(true), ..Self::of_request(FrameType::End, id, routing_id) }
     }
 
     /// END of a response: exit code (0 is success), final progress (0 to 1; L3) and message.
@@ -165,15 +155,9 @@ impl Frame {
         class: AttributionClass,
         message: &str,
     ) -> Self {
-        let entries = [
-            ("level", level),
-            ("attribution_class", class.as_str()),
-            ("message", message),
-        ];
-        Self {
-            meta: Some(texts(entries)),
-            ..Self::of_request(FrameType::Log, id, routing_id)
-        }
+        let entries =
+            [("level", level), ("attribution_class", class.as_str()), ("message", message)];
+        Self { meta: Some(texts(entries)), ..Self::of_request(FrameType::Log, id, routing_id) }
     }
 
     /// LOG of level `progress`: 0 to 1, without a class. `message` must not be empty.
@@ -185,10 +169,7 @@ impl Frame {
         message: &str,
     ) -> Self {
         let meta = Some(texts([("level", "progress"), ("message", message)]));
-        let mut frame = Self {
-            meta,
-            ..Self::of_request(FrameType::Log, id, routing_id)
-        };
+        let mut frame = Self { meta, ..Self::of_request(FrameType::Log, id, routing_id) };
         frame.set_meta("progress", progress);
         frame
     }
@@ -203,10 +184,7 @@ impl Frame {
         message: &str,
     ) -> Self {
         let meta = Some(reason(code, class, message));
-        Self {
-            meta,
-            ..Self::of_request(FrameType::Err, id, routing_id)
-        }
+        Self { meta, ..Self::of_request(FrameType::Err, id, routing_id) }
     }
 
     /// Names the argument that an ERR or LOG is about. Must not be empty.
@@ -238,10 +216,7 @@ impl Frame {
             ("overruns_total", overruns.into()),
             ("pools", pools.into()),
         ]);
-        Self {
-            meta: Some(meta),
-            ..Self::heartbeat(id)
-        }
+        Self { meta: Some(meta), ..Self::heartbeat(id) }
     }
 
     /// RELAY_NOTIFY: what a host offers (JSON as bytes) and its limits.
@@ -250,28 +225,19 @@ impl Frame {
         let mut entries = vec![("manifest", manifest.into())];
         entries.extend(limit_entries(limits));
         let meta = Some(Value::text_map(entries));
-        Self {
-            meta,
-            ..Self::new(FrameType::RelayNotify, MessageId::CONNECTION)
-        }
+        Self { meta, ..Self::new(FrameType::RelayNotify, MessageId::CONNECTION) }
     }
 
     /// RELAY_STATE: something opaque for a host to keep.
     #[must_use]
     pub fn relay_state(payload: Bytes) -> Self {
-        Self {
-            payload: Some(payload),
-            ..Self::new(FrameType::RelayState, MessageId::CONNECTION)
-        }
+        Self { payload: Some(payload), ..Self::new(FrameType::RelayState, MessageId::CONNECTION) }
     }
 
     /// CANCEL of the request `id`, without a reason.
     #[must_use]
     pub fn cancel(id: MessageId, routing_id: Option<MessageId>, force_kill: bool) -> Self {
-        Self {
-            force_kill: Some(force_kill),
-            ..Self::of_request(FrameType::Cancel, id, routing_id)
-        }
+        Self { force_kill: Some(force_kill), ..Self::of_request(FrameType::Cancel, id, routing_id) }
     }
 
     /// Adds the reason to CANCEL, in the words of an ERR. None of the texts may be empty.
@@ -316,10 +282,7 @@ impl Frame {
     #[must_use]
     pub fn policy(policy: NetworkPolicy) -> Self {
         let meta = Some(texts([("network", policy.as_str())]));
-        Self {
-            meta,
-            ..Self::new(FrameType::Policy, MessageId::CONNECTION)
-        }
+        Self { meta, ..Self::new(FrameType::Policy, MessageId::CONNECTION) }
     }
 
     /// Sets the metadata, in place of what was there: an item's or an opened feed's description.
@@ -349,11 +312,7 @@ fn limit_entries(limits: &Limits) -> Vec<(&'static str, Value)> {
 }
 
 fn reason(code: &str, class: AttributionClass, message: &str) -> Value {
-    texts([
-        ("code", code),
-        ("attribution_class", class.as_str()),
-        ("message", message),
-    ])
+    texts([("code", code), ("attribution_class", class.as_str()), ("message", message)])
 }
 
 fn texts<const N: usize>(entries: [(&str, &str); N]) -> Value {

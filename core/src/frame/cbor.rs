@@ -247,9 +247,7 @@ impl Nesting {
                 let level = match (head.major, head.length()) {
                     (ARRAY, Some(left)) => Level::Definite { left },
                     // A map of 2^63 pairs or more cannot end: saturating keeps it open for ever.
-                    (MAP, Some(pairs)) => Level::Definite {
-                        left: pairs.saturating_mul(2),
-                    },
+                    (MAP, Some(pairs)) => Level::Definite { left: pairs.saturating_mul(2) },
                     (ARRAY, None) => Level::Array,
                     (MAP, None) => Level::Map { odd: false },
                     _ => Level::Definite { left: 1 },
@@ -299,19 +297,11 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(data: &'a [u8]) -> Self {
-        Self {
-            data,
-            pos: 0,
-            shared: None,
-        }
+        Self { data, pos: 0, shared: None }
     }
 
     pub(crate) fn shared(data: &'a Bytes) -> Self {
-        Self {
-            data,
-            pos: 0,
-            shared: Some(data),
-        }
+        Self { data, pos: 0, shared: Some(data) }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -350,9 +340,7 @@ impl<'a> Reader<'a> {
             return Err(CborError::Reserved { byte: initial, at });
         };
         let bytes = rest.get(..len).ok_or(short)?;
-        let argument = bytes
-            .iter()
-            .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
+        let argument = bytes.iter().fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
         Ok((Head::new(initial, argument, at)?, at + 1 + len))
     }
 
@@ -375,9 +363,7 @@ impl<'a> Reader<'a> {
                 self.content(len)?;
                 Ok(shared.slice(from..self.pos))
             }
-            _ => self
-                .content_after(head)
-                .map(|content| content.into_owned().into()),
+            _ => self.content_after(head).map(|content| content.into_owned().into()),
         }
     }
 

@@ -56,7 +56,5 @@ impl Default for Fnv1a {
 }
 
 fn step(state: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(state, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(PRIME)
-    })
+    bytes.iter().fold(state, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(PRIME))
 }

@@ -112,10 +112,7 @@ pub fn encode(frame: &Frame) -> Result<Vec<u8>, EncodeError> {
 /// # Errors
 /// As [`encode`].
 pub fn encode_parts(frame: &Frame, max_frame: u64) -> Result<EncodedFrame, EncodeError> {
-    let mut parts = EncodedFrame {
-        head: Vec::with_capacity(128),
-        ..Default::default()
-    };
+    let mut parts = EncodedFrame { head: Vec::with_capacity(128), ..Default::default() };
     encode_into(frame, max_frame, &mut parts.head, &mut parts.tail)?;
     parts.payload = frame.payload.clone().unwrap_or_default();
     Ok(parts)
@@ -164,10 +161,7 @@ fn write_frame(
             return Err(FrameRule::MetaTooDeep.into());
         }
         if extent.values > MAX_META_VALUES {
-            return Err(FrameRule::MetaTooLarge {
-                limit: MAX_META_VALUES,
-            }
-            .into());
+            return Err(FrameRule::MetaTooLarge { limit: MAX_META_VALUES }.into());
         }
     }
     check_rules(frame)?;
@@ -179,14 +173,7 @@ fn write_frame(
         }
         None => 0,
     };
-    write_behind_payload(
-        frame,
-        if payload_len == 0 {
-            &mut *head
-        } else {
-            &mut *tail
-        },
-    );
+    write_behind_payload(frame, if payload_len == 0 { &mut *head } else { &mut *tail });
     let wire = head.len() - head_start + payload_len + tail.len() - tail_start;
     let length = (wire - PREFIX_LEN) as u64;
     let max = max_frame.min(HARD_MAX_FRAME);
@@ -237,11 +224,7 @@ fn put_opt_uint(out: &mut Vec<u8>, key: Key, number: Option<u64>) {
 fn put_bool(out: &mut Vec<u8>, key: Key, truth: Option<bool>) {
     if let Some(truth) = truth {
         put_key(out, key);
-        cbor::write_head(
-            out,
-            cbor::SIMPLE,
-            if truth { cbor::TRUE } else { cbor::FALSE },
-        );
+        cbor::write_head(out, cbor::SIMPLE, if truth { cbor::TRUE } else { cbor::FALSE });
     }
 }
 
@@ -274,9 +257,7 @@ fn check_rules(frame: &Frame) -> Result<(), FrameRule> {
         check_meta(meta)?;
     }
     if frame.output.is_some() && frame.frame_type != FrameType::StreamStart {
-        return Err(FrameRule::MisplacedOutput {
-            frame_type: frame.frame_type,
-        });
+        return Err(FrameRule::MisplacedOutput { frame_type: frame.frame_type });
     }
     match frame.frame_type {
         FrameType::Chunk => {
@@ -292,11 +273,7 @@ fn check_rules(frame: &Frame) -> Result<(), FrameRule> {
 fn check_meta(meta: &Value) -> Result<(), FrameRule> {
     let Value::Map(entries) = meta else {
         let (key, expected) = (Key::Meta, "map");
-        return Err(FrameRule::WrongType {
-            key,
-            expected,
-            found: meta.kind(),
-        });
+        return Err(FrameRule::WrongType { key, expected, found: meta.kind() });
     };
     match entries.iter().find(|(key, _)| key.as_text().is_none()) {
         Some((key, _)) => Err(FrameRule::MetaKey { found: key.kind() }),
@@ -304,19 +281,23 @@ fn check_meta(meta: &Value) -> Result<(), FrameRule> {
     }
 }
 
-/// Refuses a map that holds a key twice, at any depth. Recursion is bounded by [`MAX_DEPTH`].
+/// Refuses a map that holds a key twice, at any depth; and one with containers for keys, which nobody sends
+/// and which could be nested so that comparing them costs far more than reading them. Recursion is bounded
+/// by [`MAX_DEPTH`].
 fn check_duplicates(value: &Value) -> Result<(), FrameRule> {
     match value {
         Value::Array(items) => items.iter().try_for_each(check_duplicates),
         Value::Tag(_, inner) => check_duplicates(inner),
         Value::Map(entries) => {
+            let container =
+                |key: &&Value| matches!(key, Value::Array(_) | Value::Map(_) | Value::Tag(..));
+            if let Some(key) = entries.iter().map(|(key, _)| key).find(container) {
+                return Err(FrameRule::MetaKey { found: key.kind() });
+            }
             if has_duplicate(entries) {
                 return Err(FrameRule::MetaDuplicate);
             }
-            entries.iter().try_for_each(|(key, value)| {
-                check_duplicates(key)?;
-                check_duplicates(value)
-            })
+            entries.iter().try_for_each(|(_, value)| check_duplicates(value))
         }
         _ => Ok(()),
     }
@@ -413,10 +394,7 @@ struct Fields {
 
 impl Fields {
     fn new() -> Self {
-        Self {
-            seen: 0,
-            frame: Frame::new(FrameType::Hello, MessageId::CONNECTION),
-        }
+        Self { seen: 0, frame: Frame::new(FrameType::Hello, MessageId::CONNECTION) }
     }
 
     const fn has(&self, key: Key) -> bool {
@@ -483,12 +461,7 @@ impl Fields {
 }
 
 fn wrong_type(key: Key, expected: &'static str, head: Head) -> DecodeError {
-    FrameRule::WrongType {
-        key,
-        expected,
-        found: head.kind(),
-    }
-    .into()
+    FrameRule::WrongType { key, expected, found: head.kind() }.into()
 }
 
 fn read_uint(reader: &mut Reader<'_>, key: Key) -> Result<u64, DecodeError> {
@@ -532,18 +505,10 @@ fn read_id(reader: &mut Reader<'_>, key: Key) -> Result<MessageId, DecodeError> 
             let content = reader.content_after(head)?;
             match <[u8; 16]>::try_from(content.as_ref()) {
                 Ok(uuid) => Ok(MessageId::Uuid(uuid)),
-                Err(_) => Err(FrameRule::IdLength {
-                    key,
-                    len: content.len(),
-                }
-                .into()),
+                Err(_) => Err(FrameRule::IdLength { key, len: content.len() }.into()),
             }
         }
-        _ => Err(wrong_type(
-            key,
-            "byte string of 16 or unsigned integer",
-            head,
-        )),
+        _ => Err(wrong_type(key, "byte string of 16 or unsigned integer", head)),
     }
 }
 

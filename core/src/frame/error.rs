@@ -8,10 +8,7 @@ use super::kind::FrameType;
 /// The integer keys of a frame's map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-#[allow(
-    missing_docs,
-    reason = "each is the key of the frame field of the same name"
-)]
+#[allow(missing_docs, reason = "each is the key of the frame field of the same name")]
 pub enum Key {
     Version = 0,
     FrameType = 1,
@@ -174,8 +171,8 @@ pub enum FrameRule {
     /// A POLICY whose `meta.network` is absent, not a text, or names no policy.
     #[error("a policy frame without a known meta.network")]
     UnknownPolicy,
-    /// A metadata key that is not a text.
-    #[error("a key of meta is a {found}, not a text")]
+    /// A key of the metadata that is not a text; or, further in, one that is a container.
+    #[error("a key in meta is a {found}")]
     MetaKey {
         /// What it is instead.
         found: &'static str,

@@ -48,10 +48,7 @@ pub fn check_length(length: u32, max_frame: u64) -> Result<usize, DecodeError> {
     let max = max_frame.min(HARD_MAX_FRAME);
     match usize::try_from(length) {
         Ok(fits) if u64::from(length) <= max => Ok(fits),
-        _ => Err(DecodeError::TooLarge {
-            length: u64::from(length),
-            max,
-        }),
+        _ => Err(DecodeError::TooLarge { length: u64::from(length), max }),
     }
 }
 

@@ -217,10 +217,7 @@ impl Frame {
             self.meta = Some(Value::text_map([(name, value)]));
             return;
         };
-        match entries
-            .iter_mut()
-            .find(|(key, _)| key.as_text() == Some(name))
-        {
+        match entries.iter_mut().find(|(key, _)| key.as_text() == Some(name)) {
             Some((_, old)) => *old = value,
             None => entries.push((name.into(), value)),
         }
@@ -255,8 +252,7 @@ impl Frame {
     /// The message of an ERR, LOG, CANCEL or END. An empty text counts as absent.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.meta_text("message")
-            .filter(|message| !message.is_empty())
+        self.meta_text("message").filter(|message| !message.is_empty())
     }
 
     /// The exit code of an END. 0 is success; absent or another is not.
@@ -313,10 +309,7 @@ impl Frame {
             self.unbounded.is_some(),
             self.output.is_some(),
         ];
-        4 + optional
-            .iter()
-            .map(|&present| u64::from(present))
-            .sum::<u64>()
+        4 + optional.iter().map(|&present| u64::from(present)).sum::<u64>()
     }
 }
 
@@ -328,8 +321,7 @@ impl fmt::Debug for Frame {
             out.field("version", &self.version);
         }
         out.field("type", &format_args!("{}", self.frame_type));
-        out.field("id", &format_args!("{}", self.id))
-            .field("seq", &self.seq);
+        out.field("id", &format_args!("{}", self.id)).field("seq", &self.seq);
         let mut show = |name, value: Option<&dyn fmt::Debug>| {
             if let Some(value) = value {
                 out.field(name, value);

@@ -173,10 +173,7 @@ pub struct ReorderBuffer<T> {
 
 impl<T> Default for ReorderBuffer<T> {
     fn default() -> Self {
-        Self {
-            expected: Some(0),
-            held: BTreeMap::new(),
-        }
+        Self { expected: Some(0), held: BTreeMap::new() }
     }
 }
 
@@ -210,10 +207,7 @@ impl<T> ReorderBuffer<T> {
                     return refuse(Refusal::Overflow { seq, limit }, item);
                 }
                 self.held.insert(seq, item);
-                return Ok(Reordered {
-                    delivered: 0,
-                    stranded: 0,
-                });
+                return Ok(Reordered { delivered: 0, stranded: 0 });
             }
             expected => {
                 let expected = expected.unwrap_or(u64::MAX);
@@ -229,10 +223,7 @@ impl<T> ReorderBuffer<T> {
             next = next.and_then(|seq| seq.checked_add(1));
         }
         self.expected = next;
-        Ok(Reordered {
-            delivered,
-            stranded: 0,
-        })
+        Ok(Reordered { delivered, stranded: 0 })
     }
 
     /// The number that is next; `None` once no number is left.
@@ -258,10 +249,7 @@ impl Reorder {
     /// Holds at most `limit` frames per flow (`max_reorder_buffer`).
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self {
-            limit,
-            flows: HashMap::new(),
-        }
+        Self { limit, flows: HashMap::new() }
     }
 
     /// Takes a frame. What can be delivered in order is appended to `out`; a frame outside of flows always
@@ -276,16 +264,11 @@ impl Reorder {
     ) -> Result<Reordered, Box<Refused<Frame>>> {
         if !frame.is_flow() {
             out.push(frame);
-            return Ok(Reordered {
-                delivered: 1,
-                stranded: 0,
-            });
+            return Ok(Reordered { delivered: 1, stranded: 0 });
         }
         let flow = frame.flow_key();
         let buffer = self.flows.entry(flow).or_default();
-        let mut done = buffer
-            .accept(frame.seq, frame, self.limit, out)
-            .map_err(Box::new)?;
+        let mut done = buffer.accept(frame.seq, frame, self.limit, out).map_err(Box::new)?;
         let delivered = &out[out.len() - done.delivered..];
         if delivered.iter().any(Frame::is_terminal) {
             done.stranded = buffer.held().len();
@@ -296,9 +279,7 @@ impl Reorder {
 
     /// Drops the state of a flow that ends without a terminal. Answers how many held frames that lost.
     pub fn forget(&mut self, flow: &FlowKey) -> usize {
-        self.flows
-            .remove(flow)
-            .map_or(0, |buffer| buffer.held.len())
+        self.flows.remove(flow).map_or(0, |buffer| buffer.held.len())
     }
 
     /// How many flows have state.

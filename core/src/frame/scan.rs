@@ -110,9 +110,7 @@ impl ItemScanner {
                 self.taken = 0;
                 return Ok(match rest {
                     [] => Scan::Complete,
-                    rest => Scan::Trailing {
-                        used: fragment.len() - rest.len(),
-                    },
+                    rest => Scan::Trailing { used: fragment.len() - rest.len() },
                 });
             }
         }

@@ -9,6 +9,9 @@ use super::cbor::{self, CborError, MAX_DEPTH, Reader};
 /// Integers cover the whole range of CBOR, -2^64 to 2^64-1; a bignum stays a [`Value::Tag`] of a byte
 /// string. Maps keep the order of their entries, and do not look for duplicate keys. Equality is
 /// structural: `Uint(1)` is not `Float(1.0)`, and NaN is not itself.
+///
+/// Decoding and encoding keep a stack of their own. Cloning, comparing and printing recurse: on the deepest
+/// value that a decoder takes ([`MAX_DEPTH`]) a release build needs at most 256 KiB of stack for it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -47,12 +50,7 @@ impl Value {
     /// assert_eq!(meta.get("message").and_then(Value::as_text), Some("done"));
     /// ```
     pub fn text_map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
-        Self::Map(
-            entries
-                .into_iter()
-                .map(|(key, value)| (Self::Text(key.into()), value))
-                .collect(),
-        )
+        Self::Map(entries.into_iter().map(|(key, value)| (Self::Text(key.into()), value)).collect())
     }
 
     /// Encodes the value: definite lengths, shortest heads, 64-bit floats, map entries as they stand.
@@ -98,10 +96,7 @@ impl Value {
     /// The value of the text key `name`, if this is a map that holds it. The first such entry counts.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.as_map()?
-            .iter()
-            .find(|(key, _)| key.as_text() == Some(name))
-            .map(|(_, value)| value)
+        self.as_map()?.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
     }
 
     /// The number, if this is an integer from 0 to 2^64-1.
@@ -233,15 +228,8 @@ fn whole(mut reader: Reader<'_>) -> Result<Value, CborError> {
 
 /// A container that is being filled. `left` counts what is still to come, `None` until a break.
 enum Open {
-    Array {
-        items: Vec<Value>,
-        left: Option<u64>,
-    },
-    Map {
-        entries: Vec<(Value, Value)>,
-        key: Option<Value>,
-        left: Option<u64>,
-    },
+    Array { items: Vec<Value>, left: Option<u64> },
+    Map { entries: Vec<(Value, Value)>, key: Option<Value>, left: Option<u64> },
     Tag(u64),
 }
 
@@ -276,15 +264,8 @@ pub(crate) fn read_value(
                 }
                 let level = open_level(head, reader.left(), at)?;
                 match level {
-                    Open::Array {
-                        items,
-                        left: Some(0),
-                    } => Value::Array(items),
-                    Open::Map {
-                        entries,
-                        left: Some(0),
-                        ..
-                    } => Value::Map(entries),
+                    Open::Array { items, left: Some(0) } => Value::Array(items),
+                    Open::Map { entries, left: Some(0), .. } => Value::Map(entries),
                     level => {
                         open.push(level);
                         continue;
@@ -293,11 +274,7 @@ pub(crate) fn read_value(
             }
             _ if head.is_break() => match open.pop() {
                 Some(Open::Array { items, left: None }) => Value::Array(items),
-                Some(Open::Map {
-                    entries,
-                    key: None,
-                    left: None,
-                }) => Value::Map(entries),
+                Some(Open::Map { entries, key: None, left: None }) => Value::Map(entries),
                 _ => return Err(CborError::UnexpectedBreak { at }),
             },
             _ => simple(head),
@@ -320,18 +297,11 @@ fn open_level(head: cbor::Head, input_left: usize, at: usize) -> Result<Open, Cb
     match head.major {
         cbor::ARRAY => {
             left.map_or(Ok(()), fits)?;
-            Ok(Open::Array {
-                items: Vec::with_capacity(room),
-                left,
-            })
+            Ok(Open::Array { items: Vec::with_capacity(room), left })
         }
         cbor::MAP => {
             left.map_or(Ok(()), |pairs| fits(pairs.saturating_mul(2)))?;
-            Ok(Open::Map {
-                entries: Vec::with_capacity(room),
-                key: None,
-                left,
-            })
+            Ok(Open::Map { entries: Vec::with_capacity(room), key: None, left })
         }
         _ => Ok(Open::Tag(head.arg)),
     }
@@ -476,10 +446,7 @@ fn write_one<'a>(out: &mut Vec<u8>, value: &'a Value) -> Option<Rest<'a>> {
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Array(items) => return Some(Rest::Items(items.iter())),
         Value::Map(entries) => {
-            return Some(Rest::Entries {
-                entries: entries.iter(),
-                value: None,
-            });
+            return Some(Rest::Entries { entries: entries.iter(), value: None });
         }
         Value::Tag(_, inner) => return Some(Rest::Tagged(Some(inner))),
         _ => {}
