@@ -99,7 +99,8 @@ impl Cartridge {
         }
         let session = self.serve(reader, writer)?;
         let running = Arc::new(Running { count: Watched::new(0) });
-        while let Some(request) = block_on(session.next_request(), Deadline::NEVER)?? {
+        // A host that breaks the protocol ends this loop as one that goes away does.
+        while let Ok(Ok(Some(request))) = block_on(session.next_request(), Deadline::NEVER) {
             let Some(handler) = handlers.get(request.cap()).cloned() else {
                 let message = format!("no handler for {}", request.cap());
                 request.fail(&Error::new(ErrorKind::NoHandler, message));
@@ -122,6 +123,7 @@ impl Cartridge {
         // The host is gone: handlers were told to stop. They get a bounded time to notice.
         let idle = until(running, |r| &r.count, |n| (*n == 0).then_some(()));
         let _ = block_on(idle, Deadline::after(HANDLER_GRACE));
+        let _ = block_on(session.written(), Deadline::after(WRITE_GRACE));
         session.result()
     }
 
@@ -148,6 +150,8 @@ impl Cartridge {
     }
 }
 
+/// How long what is queued may take to be written after the host has stopped to speak.
+const WRITE_GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 /// How long handlers may run on after the host is gone.
 const HANDLER_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 

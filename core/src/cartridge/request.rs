@@ -38,6 +38,16 @@ impl Request {
         Request(Arc::new(Inner { exchange, keeper, connection, outputs }))
     }
 
+    /// The handler takes the request; false if it was cancelled before.
+    pub(crate) fn begin(&self) -> bool {
+        self.0.exchange.begin()
+    }
+
+    /// True once it has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.exchange.outcome().is_some()
+    }
+
     /// The request's id.
     #[must_use]
     pub fn id(&self) -> MessageId {

@@ -47,6 +47,16 @@ struct Arrivals {
     over: Option<Reason>,
 }
 
+impl Arrivals {
+    fn next(&mut self) -> Option<Result<Option<Request>, Error>> {
+        match (self.queue.pop_front(), &self.over) {
+            (Some(request), _) => Some(Ok(Some(request))),
+            (None, Some(reason)) => Some(clean(reason).map(|()| None)),
+            (None, None) => None,
+        }
+    }
+}
+
 impl Session {
     pub(super) fn open(
         manifest: &Manifest,
@@ -60,8 +70,9 @@ impl Session {
         let pools = Bytes::from(manifest.pools());
         let limits = accept(&mut reader, &mut writer, limits, json, pools.clone())?;
         let (owed, counters) = (Arc::<Owed>::default(), Arc::<Counters>::default());
+        let (owing, counting) = (Arc::clone(&owed), Arc::clone(&counters));
         let connection =
-            Connection::start(writer, limits, MAX_ITEM, Arc::clone(&owed), Arc::clone(&counters))?;
+            Connection::start(writer, limits, MAX_ITEM, owing, counting, Reason::clone)?;
         let service = Arc::new(Service {
             caps: manifest.caps(),
             pools,
@@ -86,13 +97,15 @@ impl Session {
         &self,
     ) -> impl Future<Output = Result<Option<Request>, Error>> + Send + use<> {
         let service = Arc::clone(&self.0.service);
-        self.0.owed.before_wait(until(service, |s| &s.arrived, |arrived| {
-            match (arrived.queue.pop_front(), &arrived.over) {
-                (Some(request), _) => Some(Ok(Some(request))),
-                (None, Some(reason)) => Some(clean(reason).map(|()| None)),
-                (None, None) => None,
+        self.0.owed.before_wait(async move {
+            loop {
+                let service = Arc::clone(&service);
+                match until(service, |s| &s.arrived, Arrivals::next).await? {
+                    Some(request) if !request.begin() => {} // cancelled while it waited
+                    next => return Ok(next),
+                }
             }
-        }))
+        })
     }
 
     /// The agreed limits.
@@ -118,6 +131,11 @@ impl Session {
         let reason = Error::new(ErrorKind::PeerDied, "the cartridge closed the connection");
         self.0.connection.die(&reason);
         self.0.service.end(&reason);
+    }
+
+    /// Waits until what was queued has been written, or the connection has failed.
+    pub(super) fn written(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.0.connection.wire().lanes.finished()
     }
 
     /// How the session ended, after [`next_request`](Self::next_request) answered `None`.
@@ -166,22 +184,25 @@ impl Service {
         let exchange = connection.register(Side::Handler, flow, &info.urn)?;
         let request = Request::new(Arc::clone(connection), exchange, info.outputs.clone());
         if info.urn == IDENTITY {
+            request.begin();
             let echo = request.clone();
             return spawn_quiet("identity", move || echo_values(&echo)).map(drop).map_err(|e| {
                 Error::new(ErrorKind::LimitReached, format!("no thread for the identity: {e}"))
             });
         }
-        let turned_away = self.arrived.update(|arrived| {
-            arrived.queue.retain(|queued| queued.is_cancelled().is_none() || {
-                queued.fail(&ErrorKind::Cancelled.into()); // cancelled before it was started
-                false
-            });
+        let (over, turned_away) = self.arrived.update(|arrived| {
+            let mut over = VecDeque::new();
+            if arrived.queue.len() >= WAITING {
+                let queued = std::mem::take(&mut arrived.queue);
+                (over, arrived.queue) = queued.into_iter().partition(Request::is_over);
+            }
             if arrived.queue.len() >= WAITING || arrived.over.is_some() {
-                return Some(request);
+                return (over, Some(request));
             }
             arrived.queue.push_back(request);
-            None
+            (over, None)
         });
+        drop(over); // with the lock released
         if let Some(request) = turned_away {
             let message = format!("{WAITING} requests wait to be taken");
             request.fail(&Error::new(ErrorKind::LimitReached, message));
@@ -207,6 +228,11 @@ impl Role for Service {
             totals.overruns,
             self.pools.clone(),
         ))
+    }
+
+    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        let error = Error::new(ErrorKind::Protocol, "hello came after the handshake");
+        connection.refuse(frame.id, None, &error)
     }
 
     fn policy(&self, frame: &Frame) -> Result<(), Reason> {

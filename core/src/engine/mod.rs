@@ -92,8 +92,9 @@ impl Engine {
     /// Attaches to a cartridge over any transport, as [`spawn`](Self::spawn) does.
     ///
     /// # Errors
-    /// As there. When the handshake takes too long, the thread that reads `reader` stays until the
-    /// transport ends.
+    /// As there. When the handshake takes too long, and when the cartridge is closed, the thread that
+    /// reads `reader` stays until the transport ends. Closing drops `writer`: where that does not tell
+    /// the other end, as with one handle of a socket of two, its drop has to shut the transport down.
     pub fn attach(
         &self,
         reader: impl Read + Send + 'static,
@@ -118,8 +119,8 @@ impl Engine {
         Ok(peer)
     }
 
-    /// Closes every cartridge: calls end with an error, processes get 2 s to exit and are killed
-    /// then. Returns when all are gone.
+    /// Closes every cartridge: calls end with an error, processes get 1.5 s to exit and are killed
+    /// then. Returns when all are gone, within 2 s.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         let peers = std::mem::take(&mut *self.0.peers.lock());
         let closing: Vec<_> =

@@ -13,7 +13,7 @@ use crate::cartridge::{IDENTITY, parse_caps};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy};
 use crate::link::{CartridgeHello, FrameReader, FrameWriter, propose, spawn_quiet};
-use crate::request::{Call, Connection, Role};
+use crate::request::{Call, Connection, Role, peer_gone};
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -21,13 +21,15 @@ use crate::wait::owed::Owed;
 use crate::wait::watched::{Watched, until};
 
 /// How long a cartridge gets to exit once its stdin is closed.
-const EXIT_GRACE: Duration = Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_millis(1500);
+/// How long its pipes may outlive it, in the hands of a process of its own.
+const PIPE_GRACE: Duration = Duration::from_millis(250);
 /// How long one that broke the protocol gets to exit by itself, so that its own status is told.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// A cartridge that an engine can call. Cheap to clone; any thread may use it.
 ///
-/// Dropping the last handle, its calls included, closes it.
+/// Dropping the last handle, its calls and their streams included, closes it.
 #[derive(Clone)]
 pub struct Peer(Arc<Inner>);
 
@@ -43,12 +45,51 @@ pub(super) struct Inner {
 
 /// Where the start of a cartridge stands.
 struct Starting {
-    outcome: Watched<Option<Result<Started, Error>>>,
+    outcome: Watched<Outcome>,
+}
+
+enum Outcome {
+    Open,
+    Told(Result<Started, Error>),
+    /// Told and heard, or nobody waits for it any more.
+    Over,
 }
 
 struct Started {
     hello: CartridgeHello,
+    caps: Vec<CapInfo>,
     connection: Arc<Connection>,
+}
+
+impl Starting {
+    fn take(outcome: &mut Outcome) -> Option<Result<Started, Error>> {
+        if let Outcome::Open = outcome {
+            return None;
+        }
+        match std::mem::replace(outcome, Outcome::Over) {
+            Outcome::Told(told) => Some(told),
+            Outcome::Open | Outcome::Over => None,
+        }
+    }
+
+    /// Tells how it went, unless nobody waits for it any more.
+    fn tell(&self, told: Result<Started, Error>) -> Result<(), Result<Started, Error>> {
+        self.outcome.update(|outcome| match outcome {
+            Outcome::Open => {
+                *outcome = Outcome::Told(told);
+                Ok(())
+            }
+            Outcome::Told(_) | Outcome::Over => Err(told),
+        })
+    }
+
+    /// Nobody waits for it any more: what was started is ended.
+    fn give_up(&self, error: &Error) {
+        let told = self.outcome.update(|outcome| std::mem::replace(outcome, Outcome::Over));
+        if let Outcome::Told(Ok(started)) = told {
+            started.connection.die(error);
+        }
+    }
 }
 
 pub(super) fn connect(
@@ -60,13 +101,16 @@ pub(super) fn connect(
     owed: &Arc<Owed>,
 ) -> Result<Peer, Error> {
     let deadline = Deadline::after(options.handshake_timeout);
-    let starting = Arc::new(Starting { outcome: Watched::new(None) });
+    let starting = Arc::new(Starting { outcome: Watched::new(Outcome::Open) });
     let closing = Arc::new(AtomicBool::new(false));
     let counters = Arc::<Counters>::default();
-    let reading = Reading {
+    let subject = Subject {
         label: label.clone(),
         process: process.clone(),
         closing: Arc::clone(&closing),
+    };
+    let reading = Reading {
+        subject,
         starting: Arc::clone(&starting),
         options: options.clone(),
         owed: Arc::clone(owed),
@@ -74,13 +118,15 @@ pub(super) fn connect(
     };
     spawn_quiet("reader", move || reading.run(reader, writer))
         .map_err(|e| Error::new(ErrorKind::Io, format!("no reader thread: {e}")))?;
-    let outcome = until(starting, |s| &s.outcome, Option::take);
-    let started = match block_on(outcome, deadline) {
+    let outcome = until(Arc::clone(&starting), |s| &s.outcome, Starting::take);
+    let Started { hello, caps, connection } = match block_on(outcome, deadline) {
         Ok(outcome) => outcome?,
-        Err(_) => return Err(too_slow(&label, process.as_ref(), options, "say hello")),
+        Err(_) => {
+            let error = too_slow(&label, process.as_ref(), options, "say hello");
+            starting.give_up(&error);
+            return Err(error);
+        }
     };
-    let caps = parse_caps(&started.hello.manifest).map_err(|e| e.context(format!("cartridge `{label}`")))?;
-    let Started { hello, connection } = started;
     let peer = Peer(Arc::new(Inner { label, hello, caps, connection, process, closing, counters }));
     match block_on(identify(&peer)?, deadline) {
         Ok(identified) => identified.map_err(|e| {
@@ -118,7 +164,14 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
     Ok(async move {
         input.write(Bytes::from(nonce.clone())).await?;
         call.finish_input().await?;
-        let echoed = call.output().await?.collect_bytes().await?;
+        let output = call.output().await?;
+        let mut echoed = Vec::new();
+        while let Some(item) = output.recv().await? {
+            match item.value.as_bytes() {
+                Some(bytes) if echoed.len() + bytes.len() <= nonce.len() => echoed.extend_from_slice(bytes),
+                _ => return Err(Error::new(ErrorKind::Handshake, "it echoed something else than it was sent")),
+            }
+        }
         call.wait().await.or_else(|error| match error.kind() {
             ErrorKind::Remote if error.message().starts_with("no exit code") => {
                 Ok(crate::request::Terminal { exit_code: 0, progress: 1.0, message: None })
@@ -126,8 +179,7 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
             _ => Err(error),
         })?;
         if echoed != nonce {
-            let message = format!("it echoed {} other bytes than the {} sent", echoed.len(), nonce.len());
-            return Err(Error::new(ErrorKind::Handshake, message));
+            return Err(Error::new(ErrorKind::Handshake, "it echoed something else than it was sent"));
         }
         Ok(())
     })
@@ -135,9 +187,7 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
 
 /// The reading thread of one cartridge: handshake, then frames, then how it ended.
 struct Reading {
-    label: String,
-    process: Option<Arc<Process>>,
-    closing: Arc<AtomicBool>,
+    subject: Subject,
     starting: Arc<Starting>,
     options: EngineOptions,
     owed: Arc<Owed>,
@@ -152,29 +202,48 @@ impl Reading {
             let owed = Arc::clone(&self.owed);
             let counters = Arc::clone(&self.counters);
             let limits = hello.limits;
+            let caps = parse_caps(&hello.manifest)?;
+            let subject = self.subject.clone();
+            let verdict = move |reason: &Reason| subject.verdict(reason);
             let connection =
-                Connection::start(writer, limits, self.options.max_item, owed, counters)?;
-            Ok(Started { hello, connection })
+                Connection::start(writer, limits, self.options.max_item, owed, counters, verdict)?;
+            Ok(Started { hello, caps, connection })
         });
         let connection = match started {
             Err(error) => {
-                let error = self.explain(&error);
-                self.starting.outcome.update(|outcome| *outcome = Some(Err(error)));
+                let error = self.subject.explain(&peer_gone(&error));
+                let _unheard = self.starting.tell(Err(error));
                 return;
             }
             Ok(started) => {
                 let connection = Arc::clone(&started.connection);
-                self.starting.outcome.update(|outcome| *outcome = Some(Ok(started)));
+                if self.starting.tell(Ok(started)).is_err() {
+                    let late = "the handshake came too late";
+                    return connection.die(&Error::new(ErrorKind::Handshake, late));
+                }
                 connection
             }
         };
         let reason = connection.read_all(&mut reader, &Host);
-        let reason = if self.closing.load(Ordering::Acquire) {
-            Error::new(ErrorKind::Closed, format!("cartridge `{}` was closed", self.label))
-        } else {
-            self.explain(&reason)
-        };
-        connection.die(&reason);
+        connection.die(&self.subject.verdict(&reason));
+    }
+}
+
+/// Whom an error is about.
+#[derive(Clone)]
+struct Subject {
+    label: String,
+    process: Option<Arc<Process>>,
+    closing: Arc<AtomicBool>,
+}
+
+impl Subject {
+    /// What everybody is told about the end of the link.
+    fn verdict(&self, reason: &Reason) -> Reason {
+        match self.closing.load(Ordering::Acquire) {
+            true => was_closed(&self.label),
+            false => self.explain(reason),
+        }
     }
 
     /// Names the cartridge and tells how its process ended.
@@ -196,6 +265,10 @@ impl Reading {
     }
 }
 
+fn was_closed(label: &str) -> Reason {
+    Error::new(ErrorKind::Closed, format!("cartridge `{label}` was closed"))
+}
+
 /// What an engine does with what is not an answer to one of its calls.
 struct Host;
 
@@ -204,7 +277,13 @@ impl Role for Host {
         let cap = frame.cap.as_deref().unwrap_or("a request without a cap");
         let message = format!("this engine routes no calls of cartridges: {cap}");
         // A dead link has nobody to tell.
-        let _ = connection.refuse(frame.id, None, &Error::new(ErrorKind::NoHandler, message));
+        let error = Error::new(ErrorKind::NoHandler, message);
+        let _ = connection.refuse(frame.id, frame.routing_id, &error);
+    }
+
+    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        connection.wire().counters.drop_frame("no_route", frame.frame_type.name());
+        Ok(())
     }
 
     fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
@@ -298,16 +377,16 @@ impl Peer {
     }
 
     /// Closes it: what is queued is written, its stdin is closed, its calls end with `Closed` when
-    /// it has exited. It gets 2 s, then it is killed. Returns when it is gone.
+    /// it has exited. It gets 1.5 s, then it is killed. Returns when it is gone, within 2 s.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.begin_close();
         let connection = Arc::clone(&self.0.connection);
         let process = self.0.process.clone();
         async move {
-            match process {
-                Some(process) => drop(process.exited().await),
-                None => drop(connection.died().await),
+            if let Some(process) = process {
+                process.exited().await;
             }
+            connection.died().await;
         }
     }
 
@@ -356,16 +435,20 @@ impl Inner {
             Some(process) => {
                 let process = Arc::clone(process);
                 let unhurried = Arc::clone(&process);
+                let connection = Arc::clone(&self.connection);
+                let reason = was_closed(&self.label);
                 let reaper = spawn_quiet("reaper", move || {
                     unhurried.reap(EXIT_GRACE);
+                    let read_out = Arc::clone(&connection).died();
+                    let _ = block_on(read_out, Deadline::after(PIPE_GRACE));
+                    connection.die(&reason);
                 });
                 if reaper.is_err() {
                     process.kill();
                 }
             }
             None => {
-                let message = format!("cartridge `{}` was closed", self.label);
-                let reason = Error::new(ErrorKind::Closed, message);
+                let reason = was_closed(&self.label);
                 let connection = Arc::clone(&self.connection);
                 let last = reason.clone();
                 let closer = spawn_quiet("closer", move || {

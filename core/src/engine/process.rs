@@ -147,8 +147,12 @@ pub(crate) fn start(
     });
     let (watched, drained) = (Arc::clone(&process), Arc::clone(&process));
     let tee = command.tee_stderr;
-    spawn_quiet("stderr", move || drained.drain_stderr(stderr, tee)).map_err(|e| failed(&e))?;
-    spawn_quiet("child", move || watched.watch()).map_err(|e| failed(&e))?;
+    spawn_quiet("stderr", move || drained.drain_stderr(stderr, tee))
+        .and_then(|_| spawn_quiet("child", move || watched.watch()))
+        .map_err(|e| {
+            process.kill();
+            failed(&e)
+        })?;
     Ok((process, stdout, stdin))
 }
 

@@ -65,19 +65,25 @@ pub fn accept<R: Read, W: Write>(
 }
 
 fn read_hello<R: Read>(reader: &mut FrameReader<R>, who: &str) -> Result<Frame, Error> {
-    match reader.read()? {
+    match reader.read_any_version()? {
         Some(frame) if frame.frame_type == FrameType::Hello => Ok(frame),
         Some(frame) => Err(refused(format!(
             "the {who}'s first frame is {} and not hello",
             frame.frame_type.name()
         ))),
-        None => Err(refused(format!("the {who} closed the connection before its hello"))),
+        None => Err(Error::new(
+            ErrorKind::PeerDied,
+            format!("the {who} closed the connection before its hello"),
+        )),
     }
 }
 
 /// Takes the smaller of each pair of limits.
 fn agree(hello: &Frame, ours: Limits, who: &str) -> Result<Limits, Error> {
-    let theirs = hello.meta_u64("version");
+    let theirs = match hello.meta_u64("version") {
+        Some(PROTOCOL_VERSION) => Some(hello.version), // both places have to say it
+        other => other,
+    };
     if theirs != Some(PROTOCOL_VERSION) {
         let theirs = theirs.map_or_else(|| "none".to_owned(), |v| v.to_string());
         return Err(refused(format!(

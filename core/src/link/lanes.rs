@@ -14,13 +14,15 @@ use crate::account::Counters;
 use crate::credit::CreditGate;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
-use crate::sync::Arc;
+use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
 
 /// Bytes of CHUNK frames that may wait for the wire.
 const ROOM: u64 = 1024 * 1024;
+/// What a CHUNK takes of it beside its bytes, so that many small ones wait for room too.
+const CHUNK_COST: u64 = 256;
 /// Control and other uncredited frames that may wait; a peer that lets more pile up is cut off.
 const QUEUED: usize = 16 * 1024;
 /// LOG frames that may wait; what does not fit is counted as dropped.
@@ -32,6 +34,9 @@ const BATCH: usize = 256 * 1024;
 #[derive(Clone)]
 pub(crate) struct Lanes(Arc<Inner>);
 
+/// Hears, once, that nothing more can be written, and answers what everybody is told.
+type OnFailure = Box<dyn FnOnce(Reason) -> Reason + Send>;
+
 struct Inner {
     /// Waited on by the writer thread alone, so that a push may be made under any lock.
     queue: Watched<Queue>,
@@ -40,6 +45,7 @@ struct Inner {
     room: CreditGate,
     max_frame: u64,
     counters: Arc<Counters>,
+    on_failure: Mutex<Option<OnFailure>>,
 }
 
 #[derive(Default)]
@@ -49,19 +55,20 @@ struct Queue {
     logs: usize,
     /// Flows that ended without a terminal of ours: nothing of them is written any more.
     ended: Vec<FlowKey>,
-    /// No more frames are taken; what is queued is still written.
-    closing: bool,
+    /// Why no more frames are taken; what is queued is still written.
+    closing: Option<Reason>,
     /// Nothing is written any more.
     dead: Option<Reason>,
 }
 
 impl Lanes {
-    /// Starts the writer thread on `writer`.
+    /// Starts the writer thread on `writer`. `on_failure` hears once that it failed, may wait, and
+    /// answers the reason that later calls get.
     pub(crate) fn start<W: Write + Send + 'static>(
         writer: FrameWriter<W>,
         max_frame: u64,
         counters: Arc<Counters>,
-        on_failure: impl FnOnce(Reason) + Send + 'static,
+        on_failure: impl FnOnce(Reason) -> Reason + Send + 'static,
     ) -> Result<Self, Error> {
         let inner = Arc::new(Inner {
             queue: Watched::new(Queue::default()),
@@ -69,9 +76,10 @@ impl Lanes {
             room: CreditGate::new(ROOM),
             max_frame,
             counters,
+            on_failure: Mutex::new(Some(Box::new(on_failure))),
         });
         let lanes = Lanes(Arc::clone(&inner));
-        spawn_quiet("writer", move || inner.run(writer, on_failure))
+        spawn_quiet("writer", move || inner.run(writer))
             .map_err(|e| Error::new(ErrorKind::Io, format!("no writer thread: {e}")))?;
         Ok(lanes)
     }
@@ -79,6 +87,14 @@ impl Lanes {
     /// Queues a frame that goes ahead of data. Never waits.
     pub(crate) fn control(&self, frame: Frame) -> Result<(), Reason> {
         self.push(|queue| queue.control.push_back(frame))
+    }
+
+    /// Queues a CANCEL of a request of ours, ahead of data. What waits of its flow is forgotten; if
+    /// the REQ is among it, the peer never hears of the request. Never waits.
+    pub(crate) fn cancel(&self, cancel: Frame) -> Result<(), Reason> {
+        let (begun, freed) = self.0.queue.with(|queue| queue.take_back(cancel.flow_key()));
+        self.0.room.grant(freed);
+        if begun { self.control(cancel) } else { Ok(()) }
     }
 
     /// Queues a frame of a flow that costs no credit, in its order. Never waits (L14).
@@ -101,7 +117,8 @@ impl Lanes {
 
     /// Waits for room for a chunk's bytes on this link.
     pub(crate) async fn room(&self, bytes: usize) -> Result<Room, Reason> {
-        let cost = u64::try_from(bytes).unwrap_or(u64::MAX).min(ROOM);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let cost = bytes.saturating_add(CHUNK_COST).min(ROOM);
         self.0.room.acquire(cost).await?;
         Ok(Room { gate: self.0.room.clone(), cost })
     }
@@ -113,12 +130,10 @@ impl Lanes {
     }
 
     fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
-        self.0.queue.update(|queue| {
-            if let Some(reason) = &queue.dead {
+        let mut overflow = false;
+        let pushed = self.0.queue.update(|queue| {
+            if let Some(reason) = queue.dead.as_ref().or(queue.closing.as_ref()) {
                 return Err(reason.clone());
-            }
-            if queue.closing {
-                return Err(Error::new(ErrorKind::Closed, "the connection is closing"));
             }
             if queue.control.len() + queue.flow.len() >= QUEUED {
                 let reason = Error::new(
@@ -126,11 +141,16 @@ impl Lanes {
                     format!("the peer reads nothing while {QUEUED} frames wait for it"),
                 );
                 queue.die(reason.clone());
+                overflow = true;
                 return Err(reason);
             }
             put(queue);
             Ok(())
-        })
+        });
+        if overflow && let Err(reason) = &pushed {
+            self.0.cut_off(reason.clone());
+        }
+        pushed
     }
 
     /// Nothing more of `flow` is written, and no state of it is kept. Never waits.
@@ -144,7 +164,16 @@ impl Lanes {
 
     /// Takes no more frames; what is queued is written, then the transport is dropped.
     pub(crate) fn close(&self) {
-        self.0.queue.update(|queue| queue.closing = true);
+        self.end(Error::new(ErrorKind::Closed, "the connection is closing"));
+    }
+
+    /// The peer says nothing more but may still read: takes no more frames, whoever waits for room
+    /// gets `reason`, what is queued is written.
+    pub(crate) fn end(&self, reason: Reason) {
+        self.0.queue.update(|queue| {
+            queue.closing.get_or_insert_with(|| reason.clone());
+        });
+        self.0.room.close(reason);
     }
 
     /// Ends the link now: what is queued is forgotten, whoever waits for room gets `reason`.
@@ -154,7 +183,7 @@ impl Lanes {
     }
 
     /// Waits until the writer has written all and dropped the transport, or died.
-    pub(crate) fn finished(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub(crate) fn finished(&self) -> impl Future<Output = ()> + Send + use<> {
         until(Arc::clone(&self.0), |inner| &inner.finished, |finished| finished.then_some(()))
     }
 }
@@ -200,7 +229,7 @@ enum Next {
 }
 
 impl Inner {
-    fn run<W: Write>(self: Arc<Self>, mut writer: FrameWriter<W>, on_failure: impl FnOnce(Reason)) {
+    fn run<W: Write>(self: Arc<Self>, mut writer: FrameWriter<W>) {
         let mut order = Numbering::default();
         let failure = loop {
             let next = until(Arc::clone(&self), |inner| &inner.queue, Queue::take_batch);
@@ -216,16 +245,30 @@ impl Inner {
         };
         drop(writer); // the peer sees the end of the stream
         match failure {
-            Some(reason) => {
-                self.room.close(reason.clone());
-                self.queue.update(|queue| queue.die(reason.clone()));
-                on_failure(reason);
-            }
+            Some(reason) => self.failed(reason),
             None => {
                 self.room.close(Error::new(ErrorKind::Closed, "the connection is closed"));
             }
         }
         self.finished.update(|finished| *finished = true);
+    }
+
+    /// Tells the connection that nothing more can be written, and then everybody who tries.
+    fn failed(&self, reason: Reason) {
+        let tell = self.on_failure.lock().take();
+        let reason = match tell {
+            Some(tell) => tell(reason),
+            None => reason,
+        };
+        self.room.close(reason.clone());
+        self.queue.update(|queue| queue.die(reason));
+    }
+
+    /// [`failed`](Self::failed) for a push, which may be made under any lock: on a thread of its own.
+    fn cut_off(self: &Arc<Self>, reason: Reason) {
+        let inner = Arc::clone(self);
+        // Without a thread it is told by the writer, once it gets on.
+        let _ = spawn_quiet("cut-off", move || inner.failed(reason));
     }
 
     fn write<W: Write>(
@@ -275,6 +318,20 @@ impl Inner {
 }
 
 impl Queue {
+    /// Takes out what waits of `flow`. Answers whether its REQ is on the wire, and the room freed.
+    fn take_back(&mut self, flow: FlowKey) -> (bool, u64) {
+        let (mut begun, mut freed) = (true, 0_u64);
+        self.flow.retain(|(frame, cost)| {
+            let stays = frame.flow_key() != flow;
+            if !stays {
+                begun &= frame.frame_type != FrameType::Req;
+                freed = freed.saturating_add(*cost);
+            }
+            stays
+        });
+        (begun, freed)
+    }
+
     fn take_batch(&mut self) -> Option<Next> {
         if self.dead.is_some() {
             return Some(Next::End);
@@ -290,7 +347,7 @@ impl Queue {
             }
             frames.push((frame, cost));
         }
-        match (frames.is_empty(), self.closing) {
+        match (frames.is_empty(), self.closing.is_some()) {
             (false, _) => {
                 // A flow whose frames still wait may have its terminal among them.
                 let (later, ended) = std::mem::take(&mut self.ended)

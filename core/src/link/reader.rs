@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind as IoKind, Read};
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind};
-use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN};
+use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN, Versions};
 
 /// What is read ahead of the decoder, in bytes.
 const READ_AHEAD: usize = 64 * 1024;
@@ -30,6 +30,11 @@ impl<R: Read> FrameReader<R> {
         self.max_frame = max_frame;
     }
 
+    /// A frame of any protocol version, for the one that names it.
+    pub(super) fn read_any_version(&mut self) -> Result<Option<Frame>, Error> {
+        self.read_of(Versions::ANY)
+    }
+
     /// The next frame, waiting for it; `None` at the end of the stream between two frames.
     ///
     /// # Errors
@@ -39,20 +44,25 @@ impl<R: Read> FrameReader<R> {
     ///
     /// After an error the place in the stream is lost: the connection is over.
     pub fn read(&mut self) -> Result<Option<Frame>, Error> {
+        self.read_of(Versions::CURRENT)
+    }
+
+    fn read_of(&mut self, versions: Versions) -> Result<Option<Frame>, Error> {
         let mut prefix = [0; PREFIX_LEN];
         match self.fill(&mut prefix)? {
             0 => return Ok(None),
             PREFIX_LEN => {}
             got => return Err(truncated(got, PREFIX_LEN, "length prefix")),
         }
-        let length = frame::check_length(u32::from_be_bytes(prefix), self.max_frame)?;
+        let length = frame::check_length(u32::from_be_bytes(prefix), self.max_frame)
+            .map_err(|error| explain_text(error.into(), prefix))?;
         let mut body = Vec::with_capacity(length.min(TRUSTED));
         let limit = u64::try_from(length).unwrap_or(u64::MAX);
         self.inner.by_ref().take(limit).read_to_end(&mut body).map_err(|e| io_error(&e))?;
         if body.len() < length {
             return Err(truncated(body.len(), length, "body"));
         }
-        Ok(Some(frame::decode(Bytes::from(body))?))
+        Ok(Some(frame::decode_with(Bytes::from(body), versions)?))
     }
 
     /// Fills `buffer` as far as the stream goes.
@@ -75,6 +85,18 @@ fn truncated(got: usize, want: usize, part: &str) -> Error {
         ErrorKind::Malformed,
         format!("the stream ended inside a frame: {got} of {want} bytes of its {part} came"),
     )
+}
+
+/// A program that prints where frames belong is told so: its first letters are read as a length.
+fn explain_text(error: Error, prefix: [u8; PREFIX_LEN]) -> Error {
+    let text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    match std::str::from_utf8(&prefix) {
+        Ok(letters) if prefix.iter().all(text) => {
+            let message = format!("{}; these are the letters {letters:?}, not a frame", error.message());
+            Error::with_code(error.kind(), error.code(), error.class(), message)
+        }
+        _ => error,
+    }
 }
 
 fn io_error(error: &std::io::Error) -> Error {

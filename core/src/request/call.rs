@@ -22,7 +22,8 @@ pub struct Call(Arc<Inner>);
 
 struct Inner {
     exchange: Arc<Exchange>,
-    keeper: Arc<Keeper>,
+    /// Cancels an unfinished call when the last handle goes; a stream is a handle too.
+    _keeper: Arc<Keeper>,
     body_ended: AtomicBool,
     _anchor: Anchor,
 }
@@ -36,7 +37,7 @@ impl Call {
         let exchange = connection.call(cap)?;
         let keeper = Keeper::new(Arc::clone(&exchange), "the caller dropped the call");
         let body_ended = AtomicBool::new(false);
-        Ok(Call(Arc::new(Inner { exchange, keeper, body_ended, _anchor: anchor })))
+        Ok(Call(Arc::new(Inner { exchange, _keeper: keeper, body_ended, _anchor: anchor })))
     }
 
     /// The request's id.
@@ -61,7 +62,7 @@ impl Call {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let core = self.0.exchange.output(media, None)?;
-        Ok(OutputStream::new(core, self.0.keeper.clone()))
+        Ok(OutputStream::new(core, self.0.clone()))
     }
 
     /// Ends the arguments: closes every argument stream, which may wait for credit, and then the
@@ -88,7 +89,7 @@ impl Call {
         self.0.exchange.wire().owed.before_wait(async move {
             let core = Arc::clone(&this.0.exchange).next_input().await?;
             let abandon = abandon(&this.0.exchange);
-            Ok(core.map(|core| InputStream::new(core, this.0.keeper.clone(), Some(abandon))))
+            Ok(core.map(|core| InputStream::new(core, this.0.clone(), Some(abandon))))
         })
     }
 

@@ -1,6 +1,7 @@
 //! One link: what its two ends share, and the loop that brings each frame to its request.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use super::exchange::{Exchange, Side};
 use super::table::{Disposition, Refused, Table};
@@ -11,11 +12,15 @@ use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
 use crate::link::{FrameReader, FrameWriter, Lanes};
 use crate::stream::Wire;
 use crate::sync::Arc;
+use crate::time::Deadline;
+use crate::wait::block_on;
 use crate::wait::owed::Owed;
 use crate::wait::watched::{Watched, until};
 
 /// Requests that may be live on one link.
 const REQUESTS: usize = 1024;
+/// How long what a peer wrote is still read once nothing can be written to it.
+const READ_OUT: Duration = Duration::from_millis(500);
 
 /// What a runtime does with the frames that are not of a live request. Called by the reading thread;
 /// must not wait.
@@ -26,6 +31,8 @@ pub(crate) trait Role: Send + Sync {
     fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
     /// POLICY.
     fn policy(&self, frame: &Frame) -> Result<(), Reason>;
+    /// HELLO after the handshake.
+    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
 }
 
 pub(crate) struct Connection {
@@ -35,21 +42,24 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Starts the writing half. [`read_all`](Self::read_all) is the reading half.
+    /// Starts the writing half. [`read_all`](Self::read_all) is the reading half. `verdict` says in
+    /// the end what it means that writing failed; it may wait.
     pub(crate) fn start<W: Write + Send + 'static>(
         writer: FrameWriter<W>,
         limits: Limits,
         max_item: u64,
         owed: Arc<Owed>,
         counters: Arc<Counters>,
+        verdict: impl FnOnce(&Reason) -> Reason + Send + 'static,
     ) -> Result<Arc<Self>, Error> {
         // The writer tells the connection when it fails, which exists only once the writer does.
         let slot: Arc<std::sync::OnceLock<std::sync::Weak<Connection>>> = Arc::default();
         let told = Arc::clone(&slot);
         let lanes =
             Lanes::start(writer, limits.max_frame, Arc::clone(&counters), move |reason| {
-                if let Some(connection) = told.get().and_then(std::sync::Weak::upgrade) {
-                    connection.die(&peer_gone(&reason));
+                match told.get().and_then(std::sync::Weak::upgrade) {
+                    Some(connection) => connection.writing_failed(&reason, verdict),
+                    None => reason,
                 }
             })?;
         let wire = Wire { lanes, router: CreditRouter::new(), owed, limits, max_item, counters };
@@ -126,8 +136,25 @@ impl Connection {
         until(self, |connection| &connection.dead, |dead| dead.clone()).await
     }
 
+    /// Nothing more can be written. What the peer wrote before is still read, for a bounded time, so
+    /// that a peer that answered and went has answered. Answers why the link is over.
+    fn writing_failed(
+        self: &Arc<Self>,
+        reason: &Reason,
+        verdict: impl FnOnce(&Reason) -> Reason,
+    ) -> Reason {
+        if reason.kind() == ErrorKind::Io {
+            // What counts is whether it has died since.
+            let _ = block_on(Arc::clone(self).died(), Deadline::after(READ_OUT));
+        }
+        if self.is_dead().is_none() {
+            self.die(&verdict(&peer_gone(reason)));
+        }
+        self.reason()
+    }
+
     /// Ends the link: every request ends with `reason`, every waiter is released. The first reason
-    /// stays.
+    /// stays. To a peer that only stopped to speak, what is queued is still written.
     pub(crate) fn die(&self, reason: &Reason) {
         let first = self.dead.update(|dead| match dead {
             Some(_) => false,
@@ -146,7 +173,10 @@ impl Connection {
             exchange.end(Err(reason.clone()));
         }
         self.wire.router.close_all(reason.clone());
-        self.wire.lanes.kill(reason.clone());
+        match reason.kind() {
+            ErrorKind::PeerDied => self.wire.lanes.end(reason.clone()),
+            _ => self.wire.lanes.kill(reason.clone()),
+        }
     }
 
     /// Reads until the end of the link. The reading half: runs on a thread of its own, never waits
@@ -176,14 +206,19 @@ impl Connection {
     fn frame(self: &Arc<Self>, frame: Frame, role: &dyn Role) -> Result<(), Reason> {
         match frame.frame_type {
             FrameType::Credit => self.credit(&frame),
-            FrameType::Req => role.request(self, frame),
+            FrameType::Req => match self.find(frame.flow_key()) {
+                Disposition::NoRoute => role.request(self, frame),
+                Disposition::Straggler => {
+                    self.unroutable(&Disposition::Straggler, FrameType::Req); // an id is used once
+                }
+                Disposition::Route(exchange) => {
+                    let message = format!("request {} was opened twice", frame.id);
+                    exchange.break_off(&Error::new(ErrorKind::Protocol, message));
+                }
+            },
             FrameType::Heartbeat => return role.heartbeat(self, &frame),
             FrameType::Policy => return role.policy(&frame),
-            FrameType::Hello => {
-                let message = "hello came after the handshake";
-                let error = Error::new(ErrorKind::Protocol, message);
-                self.refuse(frame.id, None, &error)?;
-            }
+            FrameType::Hello => return role.hello(self, &frame),
             FrameType::RelayNotify | FrameType::RelayState => {
                 let name = frame.frame_type.name();
                 let message = format!("{name} is for relays, not for this link");
@@ -233,20 +268,21 @@ impl Connection {
         }
     }
 
-    /// Answers a request that was not let in. An error ends the link.
+    /// Answers a request that was not let in; what still comes of it crossed the answer in flight.
     pub(crate) fn refuse(
         &self,
         id: MessageId,
         routing_id: Option<MessageId>,
         error: &Error,
     ) -> Result<(), Reason> {
+        self.table.note_ended(FlowKey::new(id, routing_id));
         let err = Frame::err(id, routing_id, error.code(), error.class(), error.message());
         self.wire.send(err)
     }
 }
 
 /// A transport error means that the other end is gone.
-fn peer_gone(reason: &Reason) -> Reason {
+pub(crate) fn peer_gone(reason: &Reason) -> Reason {
     match reason.kind() {
         ErrorKind::Io => Error::new(ErrorKind::PeerDied, reason.message()),
         _ => reason.clone(),

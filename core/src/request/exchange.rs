@@ -17,6 +17,8 @@ use crate::wait::watched::{Watched, until};
 const STREAMS: usize = 1024;
 /// Events of a request that wait to be read; the oldest is counted as dropped when more come.
 const EVENTS: usize = 1024;
+/// Bytes of text in them, likewise.
+const EVENT_BYTES: usize = 1024 * 1024;
 
 /// Which end of the request this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,9 @@ struct State {
     body_ended: bool,
     outputs: Vec<Arc<OutputCore>>,
     events: VecDeque<Event>,
+    event_bytes: usize,
+    /// A handler has taken the request.
+    begun: bool,
     /// Why a handler has to stop.
     stop: Option<Reason>,
     end: Option<Result<Terminal, Reason>>,
@@ -104,6 +109,10 @@ impl Exchange {
 
     /// A frame of this request came. Called by the reading thread; never waits.
     pub(crate) fn frame(&self, frame: Frame) {
+        if self.state.with(|state| state.over().is_some()) {
+            // It crossed the end, or what stopped the handler, in flight.
+            return self.wire.counters.straggler(frame.frame_type.name());
+        }
         let outcome = match frame.frame_type {
             FrameType::StreamStart => self.stream_start(&frame),
             FrameType::Chunk => self.chunk(frame),
@@ -113,19 +122,45 @@ impl Exchange {
                 self.inbound_err(&terminal::read_err(&frame));
                 Ok(())
             }
-            FrameType::Log => {
+            FrameType::Log if self.side == Side::Caller => {
                 self.event(terminal::read_log(&frame));
                 Ok(())
             }
             FrameType::Cancel if self.side == Side::Handler => {
-                self.stop(&terminal::read_cancel(&frame));
+                self.cancel(&terminal::read_cancel(&frame));
                 Ok(())
             }
-            _ => Ok(()), // CLOSE_STREAM without an open feed, CANCEL toward a caller: no effect
+            // CLOSE_STREAM without an open feed, CANCEL toward a caller, LOG toward a handler: no effect
+            _ => Ok(()),
         };
         if let Err(error) = outcome {
-            self.fail(&error); // the request fails, the connection lives on (L12)
+            self.break_off(&error); // the request fails, the connection lives on (L12)
         }
+    }
+
+    /// Fails the request for what the peer did. What came before is still delivered. A handler is
+    /// made to stop, and its answer says why; a caller cancels.
+    pub(crate) fn break_off(&self, error: &Error) {
+        match self.side {
+            Side::Caller => self.fail(error),
+            Side::Handler => self.halt(error, false),
+        }
+    }
+
+    /// CANCEL came. A request that no handler has taken yet is answered here and never runs.
+    fn cancel(&self, reason: &Reason) {
+        match self.state.with(|state| state.begun) {
+            true => self.stop(reason),
+            false => self.fail(reason),
+        }
+    }
+
+    /// A handler takes the request. False if it is over: it was cancelled while it waited.
+    pub(crate) fn begin(&self) -> bool {
+        self.state.with(|state| {
+            state.begun = true;
+            state.end.is_none()
+        })
     }
 
     fn stream_start(&self, frame: &Frame) -> Result<(), Error> {
@@ -228,15 +263,19 @@ impl Exchange {
     }
 
     fn event(&self, event: Event) {
-        let full = self.state.update(|state| {
-            let full = state.events.len() >= EVENTS;
-            if full {
-                state.events.pop_front();
-            }
+        let dropped = self.state.update(|state| {
+            state.event_bytes = state.event_bytes.saturating_add(event.text_len());
             state.events.push_back(event);
-            full
+            let mut dropped = 0;
+            while state.events.len() > EVENTS
+                || (state.event_bytes > EVENT_BYTES && state.events.len() > 1)
+            {
+                state.take_event();
+                dropped += 1;
+            }
+            dropped
         });
-        if full {
+        for _ in 0..dropped {
             self.wire.counters.drop_frame("event_unread", FrameType::Log.name());
         }
     }
@@ -244,18 +283,25 @@ impl Exchange {
     /// Makes a handler stop: input ends as abandoned, waiters are released with `reason` (L13). Its
     /// terminal follows when the handler has returned, from [`finish`](Self::finish).
     pub(crate) fn stop(&self, reason: &Reason) {
+        self.halt(reason, true);
+    }
+
+    /// `forget`: what came and was not read is not delivered any more.
+    fn halt(&self, reason: &Reason, forget: bool) {
         let Some((inputs, outputs)) = self.state.update(|state| {
             if state.over().is_some() {
                 return None;
             }
             state.stop = Some(reason.clone());
             state.body_ended = true;
-            state.fresh.clear();
+            if forget {
+                state.fresh.clear();
+            }
             Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
         }) else {
             return;
         };
-        self.release(&inputs, &outputs, reason, true);
+        self.release(&inputs, &outputs, reason, forget);
     }
 
     /// Fails the request from this end: a handler sends ERR, a caller CANCEL with the same reason.
@@ -269,7 +315,7 @@ impl Exchange {
         self.close(Err(reason.clone()), |wire| {
             match self.side {
                 Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
-                Side::Caller => wire.lanes.control(
+                Side::Caller => wire.lanes.cancel(
                     Frame::cancel(id, routing_id, false).with_reason(code, class, message),
                 ),
             }
@@ -345,10 +391,11 @@ impl Exchange {
         reason: &Reason,
         forget: bool,
     ) {
-        self.wire.router.close_request(&self.flow, reason.clone());
         for output in outputs {
             output.end(reason);
         }
+        // After the gates: who registers one from here on finds it closed.
+        self.wire.router.close_request(&self.flow, reason.clone());
         for input in inputs {
             if forget {
                 input.cut(reason);
@@ -395,7 +442,7 @@ impl Exchange {
 
     /// Waits for the next event; `None` after the end.
     pub(crate) async fn next_event(self: Arc<Self>) -> Option<Event> {
-        until(self, |exchange| &exchange.state, |state| match state.events.pop_front() {
+        until(self, |exchange| &exchange.state, |state| match state.take_event() {
             Some(event) => Some(Some(event)),
             None => state.end.is_some().then_some(None),
         })
@@ -414,6 +461,12 @@ impl Exchange {
 }
 
 impl State {
+    fn take_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front()?;
+        self.event_bytes = self.event_bytes.saturating_sub(event.text_len());
+        Some(event)
+    }
+
     /// Why nothing more can be done with this request.
     fn over(&self) -> Option<Reason> {
         match (&self.stop, &self.end) {

@@ -54,6 +54,19 @@ impl<T> Default for Table<T> {
     }
 }
 
+impl<T> Inner<T> {
+    fn note_ended(&mut self, key: FlowKey) {
+        if self.ended_set.insert(key) {
+            self.ended.push_back(key);
+        }
+        if self.ended.len() > RING
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.ended_set.remove(&oldest);
+        }
+    }
+}
+
 impl<T> Table<T> {
     /// Registers a request, at most `limit` at once.
     pub(crate) fn register(&self, key: FlowKey, request: &Arc<T>, limit: usize) -> Result<(), Refused> {
@@ -75,16 +88,16 @@ impl<T> Table<T> {
     pub(crate) fn end(&self, key: FlowKey) -> bool {
         let mut inner = self.inner.lock();
         let ended = inner.live.remove(&key);
-        if ended.is_some() && inner.ended_set.insert(key) {
-            inner.ended.push_back(key);
-            if inner.ended.len() > RING
-                && let Some(oldest) = inner.ended.pop_front()
-            {
-                inner.ended_set.remove(&oldest);
-            }
+        if ended.is_some() {
+            inner.note_ended(key);
         }
         drop(inner);
         ended.is_some()
+    }
+
+    /// Enters the id of a request that was refused into the ring.
+    pub(crate) fn note_ended(&self, key: FlowKey) {
+        self.inner.lock().note_ended(key);
     }
 
     /// What becomes of a frame of `key`.

@@ -56,7 +56,9 @@ pub(crate) fn read_cancel(frame: &Frame) -> Reason {
     let message = text("message").unwrap_or("the request was cancelled");
     let message = match code {
         "CANCELLED" => message.to_owned(),
-        "ABORTED_COLLATERAL" => format!("another step of the run failed: {message}"),
+        "ABORTED_COLLATERAL" => {
+            format!("Request aborted as collateral of a failure elsewhere in the run: {message}")
+        }
         "ABORTED" => format!("the host is stopping the run: {message}"),
         other => format!("{other}: {message}"),
     };
@@ -82,6 +84,16 @@ pub enum Event {
         /// What it is doing.
         message: String,
     },
+}
+
+impl Event {
+    /// Bytes of text that it holds.
+    pub(crate) fn text_len(&self) -> usize {
+        match self {
+            Event::Log { level, message, .. } => level.len() + message.len(),
+            Event::Progress { message, .. } => message.len(),
+        }
+    }
 }
 
 pub(crate) fn read_log(frame: &Frame) -> Event {

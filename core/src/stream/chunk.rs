@@ -76,6 +76,11 @@ fn join(mut fragments: Vec<Fragment>) -> Bytes {
     whole.freeze()
 }
 
+/// Chunks that one item may come in: each costs memory beside its bytes.
+const CHUNKS_PER_ITEM: usize = 256 * 1024;
+/// Items that one chunk may hold.
+const ITEMS_PER_CHUNK: usize = 4096;
+
 /// Joins the chunks of a sequence stream to items.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
@@ -87,7 +92,8 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     /// A chunk arrives. Completed items go to `items`; true if it completed one, which then holds
-    /// its credit. False: it only continues an item and is given back at once (L10).
+    /// its credit. False: it only continues an item and is given back at once (L10). A chunk of
+    /// nothing continues nothing: it is queued, and given back when a consumer passes it.
     pub(crate) fn push(
         &mut self,
         mut fragment: Fragment,
@@ -95,7 +101,11 @@ impl Assembler {
         max_item: u64,
         items: &mut VecDeque<Arrived>,
     ) -> Result<bool, Error> {
-        let mut completed = false;
+        if fragment.payload.is_empty() {
+            items.push_back(Arrived { fragments: Vec::new(), meta: None, holds_credit: true });
+            return Ok(true);
+        }
+        let mut completed = 0;
         loop {
             if self.fragments.is_empty() {
                 self.meta = meta.take();
@@ -112,6 +122,10 @@ impl Assembler {
             };
             let more = u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX);
             self.bytes = self.bytes.saturating_add(more);
+            if self.fragments.len() == CHUNKS_PER_ITEM {
+                let message = format!("an item comes in more than {CHUNKS_PER_ITEM} chunks");
+                return Err(Error::new(ErrorKind::LimitReached, message));
+            }
             if self.bytes > max_item {
                 return Err(Error::new(
                     ErrorKind::LimitReached,
@@ -120,16 +134,21 @@ impl Assembler {
             }
             self.fragments.push(fragment);
             if matches!(scan, Scan::Incomplete) {
-                return Ok(completed);
+                return Ok(completed > 0);
+            }
+            if completed == ITEMS_PER_CHUNK {
+                let message = format!("a chunk holds more than {ITEMS_PER_CHUNK} items");
+                return Err(Error::new(ErrorKind::LimitReached, message));
             }
             items.push_back(Arrived {
                 fragments: std::mem::take(&mut self.fragments),
                 meta: self.meta.take(),
-                holds_credit: !std::mem::replace(&mut completed, true),
+                holds_credit: completed == 0,
             });
+            completed += 1;
             self.bytes = 0;
             self.scanner = ItemScanner::new();
-            let Some(rest) = rest else { return Ok(completed) };
+            let Some(rest) = rest else { return Ok(true) };
             fragment = Fragment { checksum: fnv1a64(&rest), payload: rest };
         }
     }
@@ -198,6 +217,33 @@ mod tests {
         assert!(assembler.push(fragment(&[1, 2, 0x42, 9]), None, 100, &mut items).expect("fine"));
         assert_eq!(items.iter().map(|i| i.holds_credit).collect::<Vec<_>>(), [true, false]);
         assert_eq!(assembler.held(), 2);
+    }
+
+    #[test]
+    fn a_chunk_of_nothing_holds_its_credit_and_no_memory() {
+        let mut assembler = Assembler::default();
+        let mut items = VecDeque::new();
+        assert!(!assembler.push(fragment(&[0x42, 9]), None, 100, &mut items).expect("begun"));
+        assert!(assembler.push(fragment(&[]), None, 100, &mut items).expect("nothing"));
+        assert!(assembler.push(fragment(&[9]), None, 100, &mut items).expect("complete"));
+        let nothing = items.pop_front().expect("queued");
+        assert!(nothing.holds_credit && nothing.open().expect("fine").is_none());
+        let (value, _) = items.pop_front().expect("queued").open().expect("fine").expect("a value");
+        assert_eq!(value, Value::Bytes(Bytes::from_static(&[9, 9])));
+    }
+
+    #[test]
+    fn many_fragments_or_items_are_bounded_by_what_they_cost() {
+        let mut assembler = Assembler::default();
+        let mut items = VecDeque::new();
+        let (head, byte) = (fragment(&[0x5a, 1, 0, 0, 0]), fragment(&[0]));
+        assert!(!assembler.push(head, None, u64::MAX, &mut items).expect("begun"));
+        let refused = (0..=CHUNKS_PER_ITEM)
+            .find_map(|_| assembler.push(byte.clone(), None, u64::MAX, &mut items).err());
+        assert_eq!(refused.expect("refused").kind(), ErrorKind::LimitReached);
+        let mut assembler = Assembler::default();
+        let error = assembler.push(fragment(&vec![0; 5000]), None, 100_000, &mut items);
+        assert_eq!(error.expect_err("refused").kind(), ErrorKind::LimitReached);
     }
 
     #[test]

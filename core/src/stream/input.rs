@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+
 use super::chunk::{Arrived, Assembler, Fragment};
 use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
 use crate::credit::CreditWindow;
@@ -69,6 +71,8 @@ struct State {
     next_index: u64,
     bytes: u64,
     end: Option<Result<(), Error>>,
+    /// Nobody reads on: what still comes is forgotten.
+    given_up: bool,
     idle: Duration,
     idle_since: Option<Instant>,
 }
@@ -120,6 +124,9 @@ impl InputCore {
             payload: frame.payload.unwrap_or_default(),
         };
         let gives_back = self.state.update(|state| {
+            if state.given_up {
+                return Ok(false); // it crossed that in flight
+            }
             if state.end.is_some() {
                 return Err(protocol(format!("a chunk of stream {name:?} came after its end")));
             }
@@ -160,6 +167,9 @@ impl InputCore {
     pub(crate) fn finish(&self, count: Option<u64>) -> Result<(), Error> {
         let name = self.info.id.as_deref().unwrap_or("");
         self.state.update(|state| {
+            if state.given_up {
+                return Ok(());
+            }
             if state.end.is_some() {
                 return Err(protocol(format!("stream {name:?} ended twice")));
             }
@@ -189,7 +199,8 @@ impl InputCore {
     pub(crate) fn cut(&self, reason: &Reason) {
         let forgotten = self.state.update(|state| {
             state.finish(Err(reason.clone()));
-            std::mem::take(&mut state.queue)
+            state.given_up = true;
+            (std::mem::take(&mut state.queue), std::mem::take(&mut state.assembler))
         });
         drop(forgotten);
     }
@@ -330,25 +341,39 @@ impl InputStream {
 
     async fn next_item(&self) -> Result<Option<Item>, Error> {
         while let Some(arrived) = self.core().next().await? {
-            if let Some(item) = self.core().open(arrived)? {
+            if let Some(item) = self.open(arrived)? {
                 return Ok(Some(item));
             }
         }
         Ok(None)
     }
 
-    /// The next value if it is there. Does not wait, so pending grants stay pending.
+    /// Consumes and decodes a value; `None` for a chunk that carries none. One that cannot be
+    /// decoded ends the stream, and at a caller the request.
+    fn open(&self, arrived: Arrived) -> Result<Option<Item>, Error> {
+        self.core().open(arrived).inspect_err(|error| {
+            if let Some(abandon) = &self.0.abandon {
+                abandon(error.clone());
+            }
+        })
+    }
+
+    /// The next value if it is there. When there is none, what is pending is granted: whoever asks
+    /// like this waits by its own means (L10).
     ///
     /// # Errors
     /// What the stream failed with.
     pub fn try_recv(&self) -> Result<TryRecv, Error> {
         loop {
             match self.core().try_next() {
-                None => return Ok(TryRecv::Wait),
+                None => {
+                    self.core().wire.owed.settle_all();
+                    return Ok(TryRecv::Wait);
+                }
                 Some(next) => match next? {
                     None => return Ok(TryRecv::End),
                     Some(arrived) => {
-                        if let Some(item) = self.core().open(arrived)? {
+                        if let Some(item) = self.open(arrived)? {
                             return Ok(TryRecv::Item(item));
                         }
                     }
@@ -381,6 +406,20 @@ impl InputStream {
     #[must_use]
     pub fn iter(&self) -> Iter {
         Iter { stream: self.clone(), done: false }
+    }
+
+    /// The byte strings of a stream as they come, waiting on this thread; a value of another kind is
+    /// an error of kind `WrongMode`. Ends after the clean end or the first error.
+    pub fn chunks(&self) -> impl Iterator<Item = Result<Bytes, Error>> + use<> {
+        let mut items = self.iter();
+        std::iter::from_fn(move || {
+            let bytes = items.next()?.and_then(|item| match item.value {
+                Value::Bytes(bytes) => Ok(bytes),
+                other => Err(wrong_value("bytes", &other)),
+            });
+            items.done |= bytes.is_err();
+            Some(bytes)
+        })
     }
 
     /// Everything as one byte string.

@@ -3,6 +3,7 @@
 mod chunk;
 mod input;
 mod output;
+mod sender;
 
 use std::any::Any;
 use std::time::Duration;
@@ -10,12 +11,13 @@ use std::time::Duration;
 pub(crate) use input::{Abandon, InputCore, MAX_ITEM};
 pub use input::{InputStream, Iter, TryRecv};
 pub(crate) use output::OutputCore;
-pub use output::{OutputStream, StreamSender};
+pub use output::OutputStream;
+pub use sender::StreamSender;
 
 use crate::account::Counters;
 use crate::credit::CreditRouter;
 use crate::error::{Error, ErrorKind};
-use crate::frame::{FlowKey, Frame, Limits, Value};
+use crate::frame::{FlowKey, Frame, HARD_MAX_FRAME, Limits, Value};
 use crate::link::Lanes;
 use crate::sync::Arc;
 use crate::wait::owed::Owed;
@@ -95,6 +97,11 @@ pub struct StreamStats {
 /// What keeps a request alive: every handle of it and of its streams holds one.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
+/// What a frame holds beside payload and metadata, at most, in bytes.
+const FRAME_HEAD: usize = 1024;
+/// What stands before the content of a scalar byte string or text, at most, in bytes.
+const SCALAR_HEAD: usize = 9;
+
 /// What the streams of one link share.
 pub(crate) struct Wire {
     pub(crate) lanes: Lanes,
@@ -106,20 +113,28 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Refuses a payload whose frame would be too large, before any credit is taken for it.
-    pub(crate) fn check_size(&self, payload: usize) -> Result<(), Error> {
-        const HEAD: u64 = 1024; // what a CHUNK holds beside its payload, item metadata apart
-        let size = u64::try_from(payload).unwrap_or(u64::MAX).saturating_add(HEAD);
-        if size > self.limits.max_frame {
-            return Err(Error::new(
-                ErrorKind::FrameTooLarge,
-                format!(
-                    "a value of {payload} bytes does not fit the frame limit of {}",
-                    self.limits.max_frame
-                ),
-            ));
+    /// Refuses what makes a frame too large, before any credit is taken for it.
+    pub(crate) fn check_size(&self, payload: usize, meta: Option<&Value>) -> Result<(), Error> {
+        let meta = meta.map_or(0, |meta| meta.encode().len());
+        let size = payload.saturating_add(meta).saturating_add(FRAME_HEAD);
+        if u64::try_from(size).is_ok_and(|size| size <= self.limits.max_frame.min(HARD_MAX_FRAME)) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::new(
+            ErrorKind::FrameTooLarge,
+            format!(
+                "a value of {payload} bytes with {meta} of metadata does not fit the frame limit of {}",
+                self.limits.max_frame.min(HARD_MAX_FRAME)
+            ),
+        ))
+    }
+
+    /// The most data that goes into a chunk, in bytes: what was agreed, as far as a frame can hold it.
+    pub(crate) fn max_chunk(&self) -> usize {
+        let frame = self.limits.max_frame.min(HARD_MAX_FRAME);
+        let fits = usize::try_from(frame).unwrap_or(usize::MAX);
+        let agreed = usize::try_from(self.limits.max_chunk).unwrap_or(usize::MAX);
+        agreed.min(fits.saturating_sub(FRAME_HEAD + SCALAR_HEAD)).max(1)
     }
 
     /// Queues an uncredited frame of a flow.

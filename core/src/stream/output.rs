@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, split_text};
-use super::{Mode, Owner, StartOptions, StreamInfo, StreamStats, Wire};
+use super::{
+    Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire,
+};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
@@ -114,9 +116,14 @@ impl OutputCore {
             frame = frame.with_output(output);
         }
         if let Some(meta) = &options.meta {
+            self.wire.check_size(0, Some(meta))?;
             frame = frame.with_meta(meta.clone());
         }
         self.wire.router.register(self.flow, Some(&self.name), &self.gate);
+        if let Some(reason) = self.gate.reason() {
+            self.wire.router.unregister(&self.flow, Some(&self.name)); // the request ended meanwhile
+            return Err(reason);
+        }
         self.wire.send(frame)?; // never credited (L14)
         state.started = Some(options);
         Ok(())
@@ -143,7 +150,7 @@ impl OutputCore {
     /// Sends one chunk: a credit, then room on the link, then the next index. The caller has the
     /// baton.
     async fn send_chunk(&self, fragment: Fragment, meta: Option<Value>) -> Result<(), Error> {
-        self.wire.check_size(fragment.payload.len())?;
+        self.wire.check_size(fragment.payload.len(), meta.as_ref())?;
         let credit = self.credit().await?;
         let length = fragment.payload.len();
         let room = self.wire.lanes.room(length).await?;
@@ -169,7 +176,7 @@ impl OutputCore {
     }
 
     fn max_chunk(&self) -> usize {
-        usize::try_from(self.wire.limits.max_chunk).unwrap_or(usize::MAX)
+        self.wire.max_chunk()
     }
 
     async fn write(&self, data: &[u8]) -> Result<(), Error> {
@@ -259,7 +266,6 @@ impl OutputCore {
 
     /// The most bytes a forwarded chunk may have here.
     pub(crate) fn fits(&self, payload: usize) -> bool {
-        const SCALAR_HEAD: usize = 9;
         payload <= self.max_chunk().saturating_add(SCALAR_HEAD)
     }
 
@@ -507,7 +513,7 @@ impl OutputStream {
     /// A detached emitter for another thread, such as an FFI callback's.
     #[must_use]
     pub fn sender(&self) -> StreamSender {
-        StreamSender(self.clone())
+        StreamSender::new(self.clone())
     }
 
     /// The stream's figures now.
@@ -537,68 +543,5 @@ impl OutputStream {
 impl std::fmt::Debug for OutputStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "OutputStream({:?} {} {:?})", self.core.name, self.core.media, self.core.gate)
-    }
-}
-
-/// A detached emitter: the same stream, for a thread that outlives the handler's own. It cannot
-/// start or close the stream by itself; its calls fail with the reason once the request has ended.
-#[derive(Clone, Debug)]
-pub struct StreamSender(OutputStream);
-
-impl StreamSender {
-    /// As [`OutputStream::write`].
-    pub fn write(&self, data: Bytes) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.0.write(data)
-    }
-
-    /// As [`OutputStream::emit`].
-    pub fn emit(&self, value: Value) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.0.emit(value)
-    }
-
-    /// As [`OutputStream::emit_list_item`].
-    pub fn emit_list_item(
-        &self,
-        value: Value,
-        meta: Option<Value>,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.0.emit_list_item(value, meta)
-    }
-
-    /// As [`OutputStream::flush`].
-    pub fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.0.flush()
-    }
-
-    /// As [`OutputStream::blocking_write`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn blocking_write(&self, data: &[u8]) -> Result<(), Error> {
-        self.0.blocking_write(data)
-    }
-
-    /// As [`OutputStream::blocking_emit`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn blocking_emit(&self, value: Value) -> Result<(), Error> {
-        self.0.blocking_emit(value)
-    }
-
-    /// As [`OutputStream::blocking_emit_list_item`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn blocking_emit_list_item(&self, value: Value, meta: Option<Value>) -> Result<(), Error> {
-        self.0.blocking_emit_list_item(value, meta)
-    }
-
-    /// As [`OutputStream::blocking_flush`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn blocking_flush(&self) -> Result<(), Error> {
-        self.0.blocking_flush()
     }
 }
