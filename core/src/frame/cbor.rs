@@ -159,6 +159,27 @@ impl Head {
     }
 }
 
+/// A number whose first bytes were `begun`, continued by `bytes`.
+pub(crate) fn big_endian(begun: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(begun, |sum, &byte| (sum << 8) | u64::from(byte))
+}
+
+/// The head at the start of `data`, and its length in bytes; `None` when not all of it is there. Errors say
+/// that it was found at `at`.
+pub(crate) fn parse_head(data: &[u8], at: usize) -> Result<Option<(Head, usize)>, CborError> {
+    let Some((&initial, behind)) = data.split_first() else {
+        return Ok(None);
+    };
+    let Some(len) = argument_len(initial) else {
+        return Err(CborError::Reserved { byte: initial, at });
+    };
+    let Some(bytes) = behind.get(..len) else {
+        return Ok(None);
+    };
+    let argument = big_endian(0, bytes);
+    Ok(Some((Head::new(initial, argument, at)?, 1 + len)))
+}
+
 /// IEEE 754 binary16, in the low 16 bits of `bits`, as the equal 64-bit number.
 fn half_to_f64(bits: u64) -> f64 {
     let sign = (bits & 0x8000) << 48;
@@ -333,15 +354,10 @@ impl<'a> Reader<'a> {
 
     fn parse(&self) -> Result<(Head, usize), CborError> {
         let at = self.pos;
-        let short = CborError::UnexpectedEnd { at };
-        let rest = &self.data[at..];
-        let (&initial, rest) = rest.split_first().ok_or(short)?;
-        let Some(len) = argument_len(initial) else {
-            return Err(CborError::Reserved { byte: initial, at });
-        };
-        let bytes = rest.get(..len).ok_or(short)?;
-        let argument = bytes.iter().fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
-        Ok((Head::new(initial, argument, at)?, at + 1 + len))
+        match parse_head(&self.data[at..], at)? {
+            Some((head, len)) => Ok((head, at + len)),
+            None => Err(CborError::UnexpectedEnd { at }),
+        }
     }
 
     /// The next `len` bytes of content; moves behind them.

@@ -1,6 +1,6 @@
 //! Where an item of a sequence ends, while its fragments arrive.
 
-use super::cbor::{CborError, Head, Nesting, argument_len};
+use super::cbor::{CborError, Head, Nesting, argument_len, big_endian, parse_head};
 
 /// What one more fragment did to the item.
 #[must_use = "whether the item is complete decides when its credit is given back (L10)"]
@@ -92,18 +92,16 @@ impl ItemScanner {
 
     fn scan(&mut self, fragment: &[u8]) -> Result<Scan, CborError> {
         let mut rest = fragment;
-        while let [byte, behind @ ..] = rest {
+        while !rest.is_empty() {
             let took = if self.content > 0 {
                 let took =
                     usize::try_from(self.content).map_or(rest.len(), |all| all.min(rest.len()));
                 self.content -= took as u64;
-                rest = &rest[took..];
                 took
             } else {
-                self.head_byte(*byte)?;
-                rest = behind;
-                1
+                self.head(rest)?
             };
+            rest = &rest[took..];
             self.taken = self.taken.saturating_add(took as u64);
             if self.last && self.content == 0 {
                 self.last = false;
@@ -117,31 +115,32 @@ impl ItemScanner {
         Ok(Scan::Incomplete)
     }
 
-    /// Takes one byte of a head; a whole head opens or closes levels.
-    fn head_byte(&mut self, byte: u8) -> Result<(), CborError> {
-        let head = match self.partial.take() {
-            Some(head) => Partial {
-                need: head.need - 1,
-                argument: (head.argument << 8) | u64::from(byte),
-                ..head
-            },
-            None => {
-                let at = usize::try_from(self.taken).unwrap_or(usize::MAX);
-                let reserved = CborError::Reserved { byte, at };
-                Partial {
-                    initial: byte,
-                    need: argument_len(byte).ok_or(reserved)?,
-                    argument: 0,
-                    at,
+    /// Takes a head, or as much of it as `rest` (not empty) has: a whole one opens or closes levels.
+    /// Answers how many bytes it took.
+    fn head(&mut self, rest: &[u8]) -> Result<usize, CborError> {
+        let at = usize::try_from(self.taken).unwrap_or(usize::MAX);
+        let (head, at, took) = match self.partial.take() {
+            None => match parse_head(rest, at)? {
+                Some((head, len)) => (head, at, len),
+                None => {
+                    let need = argument_len(rest[0]).map_or(0, |all| all + 1 - rest.len());
+                    let argument = big_endian(0, &rest[1..]);
+                    self.partial = Some(Partial { initial: rest[0], need, argument, at });
+                    return Ok(rest.len());
                 }
+            },
+            Some(mut partial) => {
+                let took = partial.need.min(rest.len());
+                partial.argument = big_endian(partial.argument, &rest[..took]);
+                partial.need -= took;
+                if partial.need > 0 {
+                    self.partial = Some(partial);
+                    return Ok(took);
+                }
+                (Head::new(partial.initial, partial.argument, partial.at)?, partial.at, took)
             }
         };
-        if head.need > 0 {
-            self.partial = Some(head);
-            return Ok(());
-        }
-        let whole = Head::new(head.initial, head.argument, head.at)?;
-        (self.content, self.last) = self.nesting.take(whole, head.at)?;
-        Ok(())
+        (self.content, self.last) = self.nesting.take(head, at)?;
+        Ok(took)
     }
 }
