@@ -1,0 +1,41 @@
+/* What Go cannot say by itself: initialisers that are macros, and a waker whose context is a number. */
+#ifndef SLUICEGATE_GO_SHIM_H
+#define SLUICEGATE_GO_SHIM_H
+
+#include "sluicegate.h"
+
+extern void sluicegateRing(uintptr_t bell);
+
+static inline void sluicegate_ring(void *ctx) { sluicegateRing((uintptr_t)ctx); }
+
+static inline sluice_status sluicegate_op_poll(const sluice_op *op, uintptr_t bell, sluice_error **err) {
+	sluice_waker waker = { (void *)bell, sluicegate_ring, NULL };
+	return sluice_op_poll(op, &waker, err);
+}
+
+static inline sluice_stream_stats sluicegate_stats_init(void) {
+	sluice_stream_stats stats = SLUICE_STREAM_STATS_INIT;
+	return stats;
+}
+
+static inline sluice_status sluicegate_output_start(const sluice_output *output, bool sequence, bool unbounded,
+                                                    const uint8_t *meta, size_t meta_len, sluice_error **err) {
+	sluice_start_options options = SLUICE_START_OPTIONS_INIT;
+	options.sequence = sequence;
+	options.unbounded = unbounded;
+	options.meta = meta;
+	options.meta_len = meta_len;
+	return sluice_output_start(output, &options, err);
+}
+
+static inline sluice_limits sluicegate_limits_init(void) {
+	sluice_limits limits = SLUICE_LIMITS_INIT;
+	return limits;
+}
+
+static inline sluice_engine_options sluicegate_engine_options_init(void) {
+	sluice_engine_options options = SLUICE_ENGINE_OPTIONS_INIT;
+	return options;
+}
+
+#endif

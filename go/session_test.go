@@ -1,0 +1,253 @@
+package sluicegate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sluicegate/sluicegate/go"
+)
+
+// The test binary is a cartridge too, for tests that need a process: see spawn.
+func TestMain(m *testing.M) {
+	switch os.Getenv("SLUICEGATE_TEST_CARTRIDGE") {
+	case "":
+		os.Exit(m.Run())
+	case "serve":
+		testCartridge().Main()
+	case "exit":
+		fmt.Fprintln(os.Stderr, "no licence found")
+		os.Exit(3)
+	case "garbage":
+		fmt.Println("hello, I print on standard output")
+	}
+}
+
+const (
+	echoCap    = "cap:echo;in=media:blob;out=media:blob"
+	itemsCap   = "cap:items;in=media:items;out=media:items"
+	countCap   = "cap:count;in=media:blob;out=media:blob"
+	failCap    = "cap:fail;in=media:blob;out=media:blob"
+	panicCap   = "cap:panic;in=media:blob;out=media:blob"
+	holdCap    = "cap:hold;in=media:blob;out=media:blob"
+	noCap      = "cap:none;in=media:blob;out=media:blob"
+	tellCap    = "cap:tell;in=media:blob;out=media:text"
+	foreverCap = "cap:forever;in=media:blob;out=media:blob"
+)
+
+// testCartridge serves what the tests call.
+func testCartridge() *sluicegate.Cartridge {
+	c := sluicegate.NewCartridge(sluicegate.Manifest{Name: "test", Version: "1.2.3", Description: "for tests"})
+	c.HandleFunc(echoCap, func(ctx context.Context, r *sluicegate.Request) error {
+		in, err := r.Input(ctx)
+		if err != nil {
+			return err
+		}
+		for item, err := range in.Items(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := r.Output().Emit(ctx, item.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.Handle(sluicegate.Cap{URN: itemsCap, InputSequence: true, OutputSequence: true}, func(ctx context.Context, r *sluicegate.Request) error {
+		in, err := r.Input(ctx)
+		if err != nil {
+			return err
+		}
+		for item, err := range in.Items(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := r.Output().EmitItem(ctx, item.Value, item.Meta); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.HandleFunc(countCap, func(ctx context.Context, r *sluicegate.Request) error {
+		in, err := r.Input(ctx)
+		if err != nil {
+			return err
+		}
+		item, err := in.Recv(ctx)
+		if err != nil {
+			return err
+		}
+		var n uint64
+		if err := item.Value.Unmarshal(&n); err != nil {
+			return err
+		}
+		for i := range n {
+			if err := r.Output().Emit(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.HandleFunc(failCap, func(context.Context, *sluicegate.Request) error {
+		return fmt.Errorf("reading the label: %w", &sluicegate.Error{
+			Kind: sluicegate.ErrRemote, Code: "BAD_LABEL", Class: sluicegate.ClassInput, Message: "no such shelf",
+		})
+	})
+	c.HandleFunc(panicCap, func(context.Context, *sluicegate.Request) error {
+		var nobody *sluicegate.Item
+		_ = nobody.Value
+		return nil
+	})
+	c.HandleFunc(holdCap, func(ctx context.Context, r *sluicegate.Request) error {
+		if err := r.Output().Emit(ctx, "ready"); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), sluicegate.ErrCancelled) {
+			return fmt.Errorf("cancelled with %w", context.Cause(ctx))
+		}
+		return context.Cause(ctx)
+	})
+	c.Handle(sluicegate.Cap{URN: tellCap, Outputs: []sluicegate.CapOutput{{Media: "media:second"}}}, func(ctx context.Context, r *sluicegate.Request) error {
+		second, err := r.OutputFor("media:second")
+		if err != nil {
+			return err
+		}
+		if _, err := r.OutputFor("media:third"); !errors.Is(err, sluicegate.ErrInvalidArgument) {
+			return fmt.Errorf("an output that is not declared answers %v", err)
+		}
+		if err := errors.Join(
+			r.Log("info", sluicegate.ClassResource, "half full"),
+			r.Progress(0.5, "half done"),
+			r.Output().Emit(ctx, "one"),
+			second.Emit(ctx, "two"),
+		); err != nil {
+			return err
+		}
+		return r.Finish(ctx, 0.9, "enough")
+	})
+	c.Handle(sluicegate.Cap{URN: foreverCap, Streaming: true}, func(ctx context.Context, r *sluicegate.Request) error {
+		if err := r.Output().Start(sluicegate.StartOptions{Unbounded: true, Meta: map[string]any{"from": "go"}}); err != nil {
+			return err
+		}
+		out := r.Sender()
+		for i := 0; ; i++ {
+			if err := out.Emit(ctx, i); err != nil {
+				return err
+			}
+		}
+	})
+	return c
+}
+
+// attach serves the test cartridge in this process and attaches it, over pipes of the system or, if
+// plain is set, over readers and writers that are no files.
+func attach(t *testing.T, limits sluicegate.Limits, plain bool) *sluicegate.Peer {
+	t.Helper()
+	ctx := guarded(t)
+	var toCartridge, hostReads io.Reader
+	var hostWrites, fromCartridge io.Writer
+	if plain {
+		toCartridge, hostWrites = io.Pipe()
+		hostReads, fromCartridge = io.Pipe()
+	} else {
+		toCartridge, hostWrites = pipe(t)
+		hostReads, fromCartridge = pipe(t)
+	}
+	served := make(chan error, 1)
+	go func() { served <- testCartridge().ServeConn(ctx, toCartridge, fromCartridge) }()
+	engine, err := sluicegate.NewEngine(sluicegate.EngineOptions{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := engine.Attach(ctx, hostReads, hostWrites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-served:
+			if err != nil {
+				t.Errorf("the cartridge ended with %v", err)
+			}
+		case <-time.After(watchdog):
+			t.Error("the cartridge does not end with its host")
+		}
+	})
+	return peer
+}
+
+func pipe(t *testing.T) (*os.File, *os.File) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read, write
+}
+
+// spawn starts the test binary as a cartridge.
+func spawn(t *testing.T, how string) (*sluicegate.Peer, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := sluicegate.NewEngine(sluicegate.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	return engine.Spawn(guarded(t), sluicegate.Command{
+		Program: self, Env: []string{"SLUICEGATE_TEST_CARTRIDGE=" + how},
+	})
+}
+
+// feed begins a call and hands its input to write, in a goroutine of its own.
+func feed(t *testing.T, ctx context.Context, peer *sluicegate.Peer, cap string, write func(*sluicegate.OutputStream) error) *sluicegate.Call {
+	t.Helper()
+	call, err := peer.Call(ctx, cap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := call.Input("media:blob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed := make(chan error, 1)
+	go func() {
+		if err := write(in); err != nil {
+			fed <- err
+			return
+		}
+		fed <- call.FinishInput(ctx)
+	}()
+	t.Cleanup(func() {
+		select {
+		case err := <-fed:
+			if err != nil && call.Err() == nil {
+				t.Errorf("feeding %s: %v", cap, err)
+			}
+		case <-time.After(watchdog):
+			t.Errorf("feeding %s does not end", cap)
+		}
+	})
+	return call
+}
+
+// output answers the main output of a call.
+func output(t *testing.T, ctx context.Context, call *sluicegate.Call) *sluicegate.InputStream {
+	t.Helper()
+	out, err := call.Output(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
