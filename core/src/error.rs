@@ -4,9 +4,61 @@
 //! the C ABI, are never reused and never change their meaning.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-pub use crate::frame::AttributionClass;
+/// Whose fault an error is, as the wire says it (`attribution_class`). Every ERR carries one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AttributionClass {
+    /// The caller's data.
+    Input,
+    /// Memory, disk, a limit or a pool.
+    Resource,
+    /// What stands around the program: a missing handler, a dead process, the transport.
+    Environment,
+    /// The program itself.
+    Internal,
+    /// A person asked for it.
+    User,
+}
+
+impl AttributionClass {
+    /// All classes.
+    pub const ALL: &'static [Self] =
+        &[Self::Input, Self::Resource, Self::Environment, Self::Internal, Self::User];
+
+    /// The text on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Resource => "resource",
+            Self::Environment => "environment",
+            Self::Internal => "internal",
+            Self::User => "user",
+        }
+    }
+}
+
+impl fmt::Display for AttributionClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for AttributionClass {
+    type Err = UnknownClass;
+
+    fn from_str(text: &str) -> Result<Self, UnknownClass> {
+        let named = Self::ALL.iter().find(|class| class.as_str() == text);
+        named.copied().ok_or_else(|| UnknownClass(text.to_owned()))
+    }
+}
+
+/// A text that names no attribution class.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no attribution class: expected input, resource, environment, internal or user")]
+pub struct UnknownClass(pub String);
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $code:literal, $class:ident;)+) => {

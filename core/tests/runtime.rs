@@ -150,7 +150,7 @@ fn l13_a_cancel_releases_a_blocked_sender() {
     });
 }
 
-/// A chain keeps credit end to end over every hop, with different windows.
+/// L11: a chain keeps credit end to end over every hop, with different windows.
 #[test]
 fn l11_a_chain_forwards_everything_through_different_windows() {
     within(LIMIT, "chain", || {
@@ -176,5 +176,58 @@ fn l11_a_chain_forwards_everything_through_different_windows() {
         hop.join().expect("no panic").expect("forwarded");
         a.blocking_wait().expect("success");
         b.blocking_wait().expect("success");
+    });
+}
+
+/// L14: progress, logs and the end flow while every data window stands at zero and nobody reads.
+#[test]
+fn l14_control_flows_while_all_windows_are_at_zero() {
+    const STUCK: &str = "cap:stuck;in=media:void;out=media:blob";
+    within(LIMIT, "control", || {
+        let (filled, is_filled) = mpsc::channel();
+        let engine = engine(limits(2, 64));
+        let peer = attach(&engine, Cap::new(STUCK), STUCK, move |request| {
+            let output = request.output();
+            output.blocking_emit(Value::Uint(1))?;
+            output.blocking_emit(Value::Uint(2))?;
+            filled.send(output.stats().window).expect("the test listens");
+            request.progress(0.5, "standing still");
+            Err(sluicegate::Error::new(ErrorKind::LimitReached, "no way on"))
+        });
+        let call = peer.call(STUCK).expect("live");
+        assert_eq!(is_filled.recv().expect("filled"), 0);
+        let event = call.blocking_next_event().expect("progress");
+        assert!(matches!(event, sluicegate::Event::Progress { value, .. } if value == 0.5));
+        let error = call.blocking_wait().expect_err("failed");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::LimitReached, "no way on"));
+        let output = call.blocking_output().expect("opened before the end");
+        for n in 1..=2 {
+            let item = output.blocking_recv().expect("came before the end").expect("a value");
+            assert_eq!(item.value, Value::Uint(n));
+        }
+        assert_eq!(output.blocking_recv().expect_err("then the end").kind(), ErrorKind::LimitReached);
+    });
+}
+
+/// L15: a handler that answers while its input still flows never stands against its caller, with the
+/// smallest window and far more data than all buffers hold.
+#[test]
+fn l15_both_directions_of_one_request_flow_at_once() {
+    within(LIMIT, "both directions", || {
+        let engine = engine(limits(1, 4096));
+        let peer = attach_echo(&engine);
+        let call = peer.call(ECHO).expect("live");
+        let input = call.input("media:blob").expect("open");
+        let feeding = call.clone();
+        let feeder = thread::spawn(move || {
+            for _ in 0..500 {
+                input.blocking_write(&[7; 4096])?;
+            }
+            feeding.blocking_finish_input()
+        });
+        let output = call.blocking_output().expect("a result");
+        let all = output.blocking_collect_bytes().expect("everything");
+        assert_eq!(all.len(), 500 * 4096);
+        feeder.join().expect("no panic").expect("sent");
     });
 }

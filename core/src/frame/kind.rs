@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use crate::error::AttributionClass;
+
 /// A text or number that names nothing in its vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a known {vocabulary}")]
@@ -210,22 +212,6 @@ macro_rules! vocabulary {
             }
         }
     };
-}
-
-vocabulary! {
-    /// Who or what a failure is attributed to. Every ERR carries one.
-    AttributionClass, "attribution class" {
-        /// The request's input.
-        Input = "input",
-        /// Something that ran out.
-        Resource = "resource",
-        /// What the program runs in.
-        Environment = "environment",
-        /// The program itself.
-        Internal = "internal",
-        /// The user's own decision.
-        User = "user",
-    }
 }
 
 vocabulary! {
