@@ -73,24 +73,28 @@ impl Cap {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
             .collect();
-        let mut args = Vec::new();
-        if let Some(media) = tag(&self.urn, "in").or((self.urn == IDENTITY).then_some("media:")) {
-            if media != "media:void" {
-                args.push(json!({
+        let main = |tag_name| {
+            let identity = (self.urn == IDENTITY).then_some("media:");
+            tag(&self.urn, tag_name).or(identity).filter(|media| *media != "media:void")
+        };
+        let args: Vec<Json> = main("in")
+            .map(|media| {
+                json!({
                     "media_urn": media, "name": "input", "required": true,
                     "sources": [{"stdin": media}], "is_sequence": self.input_sequence,
-                }));
-            }
-        }
-        let mut outputs = Vec::new();
-        if let Some(media) = tag(&self.urn, "out").or((self.urn == IDENTITY).then_some("media:")) {
-            if media != "media:void" {
-                outputs.push(json!({
+                })
+            })
+            .into_iter()
+            .collect();
+        let mut outputs: Vec<Json> = main("out")
+            .map(|media| {
+                json!({
                     "media_urn": media, "name": "output", "output_description": name,
                     "is_sequence": self.output_sequence, "streaming": self.streaming,
-                }));
-            }
-        }
+                })
+            })
+            .into_iter()
+            .collect();
         for (n, (media, sequence)) in self.outputs.iter().enumerate() {
             outputs.push(json!({
                 "media_urn": media, "name": format!("output-{}", n + 2),

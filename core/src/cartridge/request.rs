@@ -73,6 +73,7 @@ impl Request {
 
     /// The next argument stream, for a handler that needs one.
     ///
+    /// # Errors
     /// Fails with `Protocol` if the caller ends its body without one.
     pub fn input(&self) -> impl Future<Output = Result<InputStream, Error>> + Send + use<> {
         let next = self.next_input();

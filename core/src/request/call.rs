@@ -95,6 +95,7 @@ impl Call {
 
     /// The next result stream, for a caller that needs one.
     ///
+    /// # Errors
     /// Fails with `Protocol` if the call ends without one.
     pub fn output(&self) -> impl Future<Output = Result<InputStream, Error>> + Send + use<> {
         let next = self.next_output();
