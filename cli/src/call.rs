@@ -115,7 +115,12 @@ fn feed(stream: &OutputStream, source: impl Read, sequence: bool) -> Result<(), 
             let line = line.map_err(|e| io_error("reading an argument", &e))?;
             let json = serde_json::from_str(&line).map_err(|e| {
                 let message = format!("a line of a sequence argument is not JSON: {e}");
-                Error::with_code(ErrorKind::InvalidArgument, "BAD_ARGUMENT", AttributionClass::Input, message)
+                Error::with_code(
+                    ErrorKind::InvalidArgument,
+                    "BAD_ARGUMENT",
+                    AttributionClass::Input,
+                    message,
+                )
             })?;
             stream.blocking_emit_list_item(from_json(&json), None)?;
         }

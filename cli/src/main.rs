@@ -13,7 +13,11 @@ use clap::{Parser, Subcommand};
 use sluicegate::Error;
 
 #[derive(Parser)]
-#[command(name = "sluicegate", version, about = "Flow control you can link: run chains of cartridges")]
+#[command(
+    name = "sluicegate",
+    version,
+    about = "Flow control you can link: run chains of cartridges"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

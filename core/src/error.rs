@@ -252,7 +252,14 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({} {} {}: {})", self.kind().name(), self.code(), self.class(), self.message())
+        write!(
+            f,
+            "Error({} {} {}: {})",
+            self.kind().name(),
+            self.code(),
+            self.class(),
+            self.message()
+        )
     }
 }
 

@@ -27,7 +27,8 @@ impl Deadline {
     /// Milliseconds from now; a negative count means no limit. This is how limits cross the C ABI.
     #[must_use]
     pub fn after_millis(millis: i64) -> Self {
-        u64::try_from(millis).map_or(Deadline::NEVER, |ms| Deadline::after(Duration::from_millis(ms)))
+        u64::try_from(millis)
+            .map_or(Deadline::NEVER, |ms| Deadline::after(Duration::from_millis(ms)))
     }
 
     /// True once the moment has come.

@@ -36,8 +36,7 @@ fn values_come_back_as_they_went() {
             feeding.blocking_finish_input()
         });
         let output = call.blocking_output().expect("a result");
-        let back: Vec<Value> =
-            output.iter().map(|item| item.expect("a value").value).collect();
+        let back: Vec<Value> = output.iter().map(|item| item.expect("a value").value).collect();
         assert_eq!(back, values);
         feeder.join().expect("no panic").expect("sent");
         let end = call.blocking_wait().expect("success");
@@ -205,7 +204,10 @@ fn l14_control_flows_while_all_windows_are_at_zero() {
             let item = output.blocking_recv().expect("came before the end").expect("a value");
             assert_eq!(item.value, Value::Uint(n));
         }
-        assert_eq!(output.blocking_recv().expect_err("then the end").kind(), ErrorKind::LimitReached);
+        assert_eq!(
+            output.blocking_recv().expect_err("then the end").kind(),
+            ErrorKind::LimitReached
+        );
     });
 }
 

@@ -51,7 +51,8 @@ pub fn run(arguments: &Arguments, stages: &[Stage]) -> Result<(), Error> {
     let mut view = View::new(arguments.quiet, total, &hops);
     let (news, inbox) = bounded(64);
     let threads = spawn_all(arguments, &hops, source, sink, &news);
-    let mut watch = Watch { outputs: hops.iter().map(|_| None).collect(), peaks: vec![0; hops.len()] };
+    let mut watch =
+        Watch { outputs: hops.iter().map(|_| None).collect(), peaks: vec![0; hops.len()] };
     let outcome = attend(&hops, threads, &inbox, &mut view, &mut watch);
     watch.look(&hops);
     view.finish();
@@ -113,8 +114,11 @@ fn start(engine: &Engine, stages: &[Stage]) -> Result<Vec<Hop>, Error> {
 /// media too.
 fn choose(stage: &Stage, peer: &Peer) -> Result<(String, String), Error> {
     let bytes_to_bytes = |cap: &&sluicegate::CapInfo| {
-        cap.in_media.is_some() && cap.out_media.is_some() && cap.urn != "cap:effect=none"
-            && !cap.in_sequence && !cap.out_sequence
+        cap.in_media.is_some()
+            && cap.out_media.is_some()
+            && cap.urn != "cap:effect=none"
+            && !cap.in_sequence
+            && !cap.out_sequence
     };
     let caps: Vec<_> = peer.caps().iter().filter(bytes_to_bytes).collect();
     let names = || caps.iter().map(|cap| cap.urn.as_str()).collect::<Vec<_>>().join("\n  ");
@@ -122,14 +126,25 @@ fn choose(stage: &Stage, peer: &Peer) -> Result<(String, String), Error> {
     let cap = match &stage.cap {
         Some(wanted) => caps.iter().find(|cap| &cap.urn == wanted).ok_or_else(|| {
             let name = peer.name();
-            wrong(format!("cartridge `{name}` has no cap {wanted} from bytes to bytes; it has\n  {}", names()))
+            wrong(format!(
+                "cartridge `{name}` has no cap {wanted} from bytes to bytes; it has\n  {}",
+                names()
+            ))
         })?,
         None => match &caps[..] {
             [only] => only,
-            [] => return Err(wrong(format!("cartridge `{}` has no cap from bytes to bytes", peer.name()))),
+            [] => {
+                return Err(wrong(format!(
+                    "cartridge `{}` has no cap from bytes to bytes",
+                    peer.name()
+                )));
+            }
             _ => {
                 let name = peer.name();
-                return Err(wrong(format!("cartridge `{name}` has several caps, name one with @CAP:\n  {}", names())));
+                return Err(wrong(format!(
+                    "cartridge `{name}` has several caps, name one with @CAP:\n  {}",
+                    names()
+                )));
             }
         },
     };
@@ -253,7 +268,10 @@ fn attend(
                     }
                 } else if failure.is_none() {
                     for hop in hops {
-                        hop.call.cancel(&Error::new(ErrorKind::Cancelled, "another link of the chain failed"));
+                        hop.call.cancel(&Error::new(
+                            ErrorKind::Cancelled,
+                            "another link of the chain failed",
+                        ));
                     }
                     failure = Some(error);
                 }

@@ -69,7 +69,9 @@ fn stages(words: &[String]) -> Result<Vec<Stage>, Error> {
                 command => (command, None),
             };
             match command {
-                [program, args @ ..] => Ok(Stage { command: Command::new(program).args(args), cap }),
+                [program, args @ ..] => {
+                    Ok(Stage { command: Command::new(program).args(args), cap })
+                }
                 [] => Err(Error::new(
                     ErrorKind::InvalidArgument,
                     "a link of the chain is empty: expected a command between two `--`",

@@ -76,7 +76,11 @@ impl Summary {
             );
         }
         if let Some(own) = self.own {
-            eprintln!("sluicegate itself: memory peak {}; {:.1} s in all", bytes(own.peak), self.seconds);
+            eprintln!(
+                "sluicegate itself: memory peak {}; {:.1} s in all",
+                bytes(own.peak),
+                self.seconds
+            );
         }
     }
 }

@@ -143,8 +143,8 @@ impl Manifest {
     /// `InvalidArgument` if the text is not JSON, or has no name, version or cap groups.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let wrong = |what: String| Error::new(ErrorKind::InvalidArgument, what);
-        let mut json: Json =
-            serde_json::from_str(text).map_err(|e| wrong(format!("the manifest is not JSON: {e}")))?;
+        let mut json: Json = serde_json::from_str(text)
+            .map_err(|e| wrong(format!("the manifest is not JSON: {e}")))?;
         for field in ["name", "version"] {
             if !json[field].is_string() {
                 return Err(wrong(format!("the manifest has no {field}")));

@@ -25,8 +25,8 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub use manifest::{Cap, Manifest};
 pub use manifest::CapInfo;
+pub use manifest::{Cap, Manifest};
 pub(crate) use manifest::{IDENTITY, parse_caps};
 pub use request::Request;
 pub use serve::Session;
@@ -94,7 +94,8 @@ impl Cartridge {
     ) -> Result<(), Error> {
         let handlers = std::mem::take(&mut self.handlers);
         if let Some(cap) = handlers.keys().find(|cap| !self.manifest.declares(cap)) {
-            let message = format!("there is a handler for {cap}, which the manifest does not declare");
+            let message =
+                format!("there is a handler for {cap}, which the manifest does not declare");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let session = self.serve(reader, writer)?;
@@ -160,7 +161,8 @@ struct Running {
 }
 
 fn stdio() -> Result<(std::fs::File, std::fs::File), Error> {
-    claim_stdio().map_err(|e| Error::new(ErrorKind::Io, format!("stdin or stdout is unusable: {e}")))
+    claim_stdio()
+        .map_err(|e| Error::new(ErrorKind::Io, format!("stdin or stdout is unusable: {e}")))
 }
 
 fn handle(request: &Request, handler: &(dyn Fn(&Request) -> Result<(), Error> + Send + Sync)) {

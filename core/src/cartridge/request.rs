@@ -2,12 +2,12 @@
 
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{Frame, MessageId};
+use crate::request::Call;
 use crate::request::{Connection, Exchange, Keeper};
 use crate::stream::{InputStream, OutputCore, OutputStream, StreamSender};
 use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
 use crate::wait::block_on;
-use crate::request::Call;
 
 /// One call that a handler serves. Cheap to clone; any thread may use it.
 ///
@@ -131,7 +131,8 @@ impl Request {
         let declared: Vec<String> =
             self.0.outputs.lock().iter().map(|(media, _)| media.clone()).collect();
         if !declared.iter().any(|m| m == media) {
-            let message = format!("{} declares the outputs {declared:?}, not {media:?}", self.cap());
+            let message =
+                format!("{} declares the outputs {declared:?}, not {media:?}", self.cap());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         Ok(self.open(media))

@@ -64,11 +64,10 @@ impl Session {
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Self, Error> {
-        let mut reader = FrameReader::new(reader);
-        let mut writer = FrameWriter::new(writer);
         let json = Bytes::from(manifest.to_json());
         let pools = Bytes::from(manifest.pools());
-        let limits = accept(&mut reader, &mut writer, limits, json, pools.clone())?;
+        let (mut reader, writer, limits) =
+            shake_hands(reader, writer, limits, json, pools.clone())?;
         let (owed, counters) = (Arc::<Owed>::default(), Arc::<Counters>::default());
         let (owing, counting) = (Arc::clone(&owed), Arc::clone(&counters));
         let connection =
@@ -144,6 +143,26 @@ impl Session {
     }
 }
 
+/// The handshake, on a thread that takes no signal: a host that is gone already is an error and not
+/// the end of the process.
+fn shake_hands<R: Read + Send + 'static, W: Write + Send + 'static>(
+    reader: R,
+    writer: W,
+    limits: Limits,
+    manifest: Bytes,
+    pools: Bytes,
+) -> Result<(FrameReader<R>, FrameWriter<W>, Limits), Error> {
+    let (tell, told) = crossbeam_channel::bounded(1);
+    spawn_quiet("handshake", move || {
+        let mut reader = FrameReader::new(reader);
+        let mut writer = FrameWriter::new(writer);
+        let agreed = accept(&mut reader, &mut writer, limits, manifest, pools);
+        let _ = tell.send(agreed.map(|limits| (reader, writer, limits))); // it is awaited below
+    })
+    .map_err(|e| Error::new(ErrorKind::Io, format!("no thread for the handshake: {e}")))?;
+    told.recv().unwrap_or_else(|_| Err(ErrorKind::Panic.into()))
+}
+
 /// A host that goes away is the ordinary end.
 fn clean(reason: &Reason) -> Result<(), Error> {
     match reason.kind() {
@@ -167,7 +186,11 @@ impl Service {
             Err(Error::with_code(kind, code, kind.class(), message))
         };
         let Some(cap) = frame.cap.as_deref() else {
-            return refused(ErrorKind::Protocol, "INVALID_REQUEST", "the request names no cap".into());
+            return refused(
+                ErrorKind::Protocol,
+                "INVALID_REQUEST",
+                "the request names no cap".into(),
+            );
         };
         if !frame.payload_bytes().is_empty() {
             let message = "the request carries a payload; arguments are streams".into();

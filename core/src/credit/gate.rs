@@ -152,7 +152,11 @@ impl CreditGate {
     /// come or the gate is closed; at once if that is so already. `ready` must not wait; it may call
     /// anything on this gate.
     /// The returned operation answers what happened; dropping it gives the turn up.
-    pub fn on_ready(&self, n: u64, ready: impl FnOnce() + Send + 'static) -> Op<Result<(), Closed>> {
+    pub fn on_ready(
+        &self,
+        n: u64,
+        ready: impl FnOnce() + Send + 'static,
+    ) -> Op<Result<(), Closed>> {
         let bell = Bell::new(ready);
         let ring = Arc::clone(&bell);
         let mut op = self.acquire_op(n);

@@ -16,8 +16,8 @@
 //! # Ok::<(), sluicegate::Error>(())
 //! ```
 
-mod process;
 mod peer;
+mod process;
 mod route;
 
 use std::io::{Read, Write};

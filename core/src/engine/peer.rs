@@ -72,14 +72,14 @@ impl Starting {
         }
     }
 
-    /// Tells how it went, unless nobody waits for it any more.
-    fn tell(&self, told: Result<Started, Error>) -> Result<(), Result<Started, Error>> {
+    /// Tells how it went; answers it back if nobody waits for it any more.
+    fn tell(&self, told: Result<Started, Error>) -> Option<Result<Started, Error>> {
         self.outcome.update(|outcome| match outcome {
             Outcome::Open => {
                 *outcome = Outcome::Told(told);
-                Ok(())
+                None
             }
-            Outcome::Told(_) | Outcome::Over => Err(told),
+            Outcome::Told(_) | Outcome::Over => Some(told),
         })
     }
 
@@ -104,11 +104,8 @@ pub(super) fn connect(
     let starting = Arc::new(Starting { outcome: Watched::new(Outcome::Open) });
     let closing = Arc::new(AtomicBool::new(false));
     let counters = Arc::<Counters>::default();
-    let subject = Subject {
-        label: label.clone(),
-        process: process.clone(),
-        closing: Arc::clone(&closing),
-    };
+    let subject =
+        Subject { label: label.clone(), process: process.clone(), closing: Arc::clone(&closing) };
     let reading = Reading {
         subject,
         starting: Arc::clone(&starting),
@@ -168,8 +165,15 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
         let mut echoed = Vec::new();
         while let Some(item) = output.recv().await? {
             match item.value.as_bytes() {
-                Some(bytes) if echoed.len() + bytes.len() <= nonce.len() => echoed.extend_from_slice(bytes),
-                _ => return Err(Error::new(ErrorKind::Handshake, "it echoed something else than it was sent")),
+                Some(bytes) if echoed.len() + bytes.len() <= nonce.len() => {
+                    echoed.extend_from_slice(bytes)
+                }
+                _ => {
+                    return Err(Error::new(
+                        ErrorKind::Handshake,
+                        "it echoed something else than it was sent",
+                    ));
+                }
             }
         }
         call.wait().await.or_else(|error| match error.kind() {
@@ -179,7 +183,10 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
             _ => Err(error),
         })?;
         if echoed != nonce {
-            return Err(Error::new(ErrorKind::Handshake, "it echoed something else than it was sent"));
+            return Err(Error::new(
+                ErrorKind::Handshake,
+                "it echoed something else than it was sent",
+            ));
         }
         Ok(())
     })
@@ -217,7 +224,7 @@ impl Reading {
             }
             Ok(started) => {
                 let connection = Arc::clone(&started.connection);
-                if self.starting.tell(Ok(started)).is_err() {
+                if self.starting.tell(Ok(started)).is_some() {
                     let late = "the handshake came too late";
                     return connection.die(&Error::new(ErrorKind::Handshake, late));
                 }
@@ -294,7 +301,10 @@ impl Role for Host {
     }
 
     fn policy(&self, _frame: &Frame) -> Result<(), Reason> {
-        Err(Error::new(ErrorKind::Protocol, "a policy came from the cartridge; it is the host's to send"))
+        Err(Error::new(
+            ErrorKind::Protocol,
+            "a policy came from the cartridge; it is the host's to send",
+        ))
     }
 }
 

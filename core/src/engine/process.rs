@@ -114,9 +114,7 @@ struct Tail {
 }
 
 /// Starts `command` with pipes on its three standard streams.
-pub(crate) fn start(
-    command: &Command,
-) -> Result<(Arc<Process>, ChildStdout, ChildStdin), Error> {
+pub(crate) fn start(command: &Command) -> Result<(Arc<Process>, ChildStdout, ChildStdin), Error> {
     let label = command.label();
     let mut os = std::process::Command::new(&command.program);
     os.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

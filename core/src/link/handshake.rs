@@ -94,10 +94,13 @@ fn agree(hello: &Frame, ours: Limits, who: &str) -> Result<Limits, Error> {
         let theirs = hello.meta_u64(name).filter(|&v| v > 0).ok_or_else(|| {
             let theirs = hello.meta.as_ref().and_then(|m| m.get(name));
             let theirs = theirs.map_or_else(|| "nothing".to_owned(), |v| format!("{v:?}"));
-            refused(format!("the {who} proposes {theirs} for {name}, this end {ours}; it must be positive"))
+            refused(format!(
+                "the {who} proposes {theirs} for {name}, this end {ours}; it must be positive"
+            ))
         })?;
-        negotiate(ours, theirs)
-            .ok_or_else(|| refused(format!("{name} would be 0: this end {ours}, the {who} {theirs}")))
+        negotiate(ours, theirs).ok_or_else(|| {
+            refused(format!("{name} would be 0: this end {ours}, the {who} {theirs}"))
+        })
     };
     Ok(Limits {
         max_frame: limit("max_frame", ours.max_frame)?,
@@ -110,7 +113,9 @@ fn agree(hello: &Frame, ours: Limits, who: &str) -> Result<Limits, Error> {
 fn byte_string(hello: &Frame, name: &str) -> Result<Bytes, Error> {
     match hello.meta.as_ref().and_then(|meta| meta.get(name)) {
         Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
-        Some(other) => Err(refused(format!("the cartridge's {name} is {}, not a byte string", other.kind()))),
+        Some(other) => {
+            Err(refused(format!("the cartridge's {name} is {}, not a byte string", other.kind())))
+        }
         None => Err(refused(format!("the cartridge's hello has no {name}"))),
     }
 }

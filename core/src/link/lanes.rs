@@ -298,18 +298,18 @@ impl Inner {
     }
 
     /// A frame that cannot be written fails its request, not the link.
-    fn too_large(&self, order: &mut Numbering, frame: &Frame, error: &Error) -> Option<EncodedFrame> {
+    fn too_large(
+        &self,
+        order: &mut Numbering,
+        frame: &Frame,
+        error: &Error,
+    ) -> Option<EncodedFrame> {
         self.counters.drop_frame("not_encodable", frame.frame_type.name());
         if !frame.frame_type.is_flow() {
             return None;
         }
-        let mut err = Frame::err(
-            frame.id,
-            frame.routing_id,
-            error.code(),
-            error.class(),
-            error.message(),
-        );
+        let mut err =
+            Frame::err(frame.id, frame.routing_id, error.code(), error.class(), error.message());
         match order.number(&mut err) {
             Admitted::Send | Admitted::SendLast => encode(&err, self.max_frame).ok(),
             Admitted::Suppress => None,

@@ -92,7 +92,8 @@ fn explain_text(error: Error, prefix: [u8; PREFIX_LEN]) -> Error {
     let text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match std::str::from_utf8(&prefix) {
         Ok(letters) if prefix.iter().all(text) => {
-            let message = format!("{}; these are the letters {letters:?}, not a frame", error.message());
+            let message =
+                format!("{}; these are the letters {letters:?}, not a frame", error.message());
             Error::with_code(error.kind(), error.code(), error.class(), message)
         }
         _ => error,

@@ -101,7 +101,10 @@ impl Call {
         let next = self.next_output();
         async move {
             next.await?.ok_or_else(|| {
-                Error::new(ErrorKind::Protocol, "the handler ended without the result that was awaited")
+                Error::new(
+                    ErrorKind::Protocol,
+                    "the handler ended without the result that was awaited",
+                )
             })
         }
     }
@@ -129,7 +132,12 @@ impl Call {
     pub fn cancel(&self, reason: &Reason) {
         let reason = match reason.kind() {
             ErrorKind::Cancelled => reason.clone(),
-            _ => Error::with_code(ErrorKind::Cancelled, reason.code(), reason.class(), reason.message()),
+            _ => Error::with_code(
+                ErrorKind::Cancelled,
+                reason.code(),
+                reason.class(),
+                reason.message(),
+            ),
         };
         self.0.exchange.fail(&reason);
     }

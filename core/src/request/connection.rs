@@ -56,12 +56,15 @@ impl Connection {
         let slot: Arc<std::sync::OnceLock<std::sync::Weak<Connection>>> = Arc::default();
         let told = Arc::clone(&slot);
         let lanes =
-            Lanes::start(writer, limits.max_frame, Arc::clone(&counters), move |reason| {
-                match told.get().and_then(std::sync::Weak::upgrade) {
+            Lanes::start(
+                writer,
+                limits.max_frame,
+                Arc::clone(&counters),
+                move |reason| match told.get().and_then(std::sync::Weak::upgrade) {
                     Some(connection) => connection.writing_failed(&reason, verdict),
                     None => reason,
-                }
-            })?;
+                },
+            )?;
         let wire = Wire { lanes, router: CreditRouter::new(), owed, limits, max_item, counters };
         let connection = Arc::new(Connection {
             wire: Arc::new(wire),
@@ -110,10 +113,9 @@ impl Connection {
         });
         match self.table.register(flow, &exchange, REQUESTS) {
             Ok(()) => Ok(exchange),
-            Err(Refused::Live) => Err(Error::new(
-                ErrorKind::Protocol,
-                format!("request {} is live already", flow.id),
-            )),
+            Err(Refused::Live) => {
+                Err(Error::new(ErrorKind::Protocol, format!("request {} is live already", flow.id)))
+            }
             Err(Refused::Full) => Err(Error::new(
                 ErrorKind::LimitReached,
                 format!("{REQUESTS} requests are open on this connection"),

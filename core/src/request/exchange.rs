@@ -188,7 +188,9 @@ impl Exchange {
                 return Ok(());
             }
             if state.body_ended {
-                return Err(protocol(format!("stream {name:?} was opened after the end of the body")));
+                return Err(protocol(format!(
+                    "stream {name:?} was opened after the end of the body"
+                )));
             }
             if state.inputs.len() >= STREAMS {
                 let message = format!("a request opens at most {STREAMS} streams");
@@ -312,13 +314,11 @@ impl Exchange {
         let message = if message.is_empty() { code } else { message };
         let code = if code.is_empty() { reason.kind().code() } else { code };
         let message = if message.is_empty() { code } else { message };
-        self.close(Err(reason.clone()), |wire| {
-            match self.side {
-                Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
-                Side::Caller => wire.lanes.cancel(
-                    Frame::cancel(id, routing_id, false).with_reason(code, class, message),
-                ),
-            }
+        self.close(Err(reason.clone()), |wire| match self.side {
+            Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
+            Side::Caller => wire
+                .lanes
+                .cancel(Frame::cancel(id, routing_id, false).with_reason(code, class, message)),
         });
     }
 
@@ -373,7 +373,8 @@ impl Exchange {
         };
         // The terminal goes out before the state goes (L6). A dead link has nobody to tell.
         let _ = tell(&self.wire);
-        let forgets = self.side == Side::Handler || (!clean && reason.kind() == ErrorKind::Cancelled);
+        let forgets =
+            self.side == Side::Handler || (!clean && reason.kind() == ErrorKind::Cancelled);
         self.release(&inputs, &outputs, &reason, forgets);
         for input in &inputs {
             input.mark_over();
@@ -428,24 +429,32 @@ impl Exchange {
 
     /// Waits for the next input to open; `None` when no more will.
     pub(crate) async fn next_input(self: Arc<Self>) -> Result<Option<Arc<InputCore>>, Error> {
-        until(self, |exchange| &exchange.state, |state| {
-            if let Some(input) = state.fresh.pop_front() {
-                return Some(Ok(Some(input)));
-            }
-            match (&state.stop, &state.end) {
-                (Some(reason), _) | (_, Some(Err(reason))) => Some(Err(reason.clone())),
-                _ => state.body_ended.then_some(Ok(None)),
-            }
-        })
+        until(
+            self,
+            |exchange| &exchange.state,
+            |state| {
+                if let Some(input) = state.fresh.pop_front() {
+                    return Some(Ok(Some(input)));
+                }
+                match (&state.stop, &state.end) {
+                    (Some(reason), _) | (_, Some(Err(reason))) => Some(Err(reason.clone())),
+                    _ => state.body_ended.then_some(Ok(None)),
+                }
+            },
+        )
         .await
     }
 
     /// Waits for the next event; `None` after the end.
     pub(crate) async fn next_event(self: Arc<Self>) -> Option<Event> {
-        until(self, |exchange| &exchange.state, |state| match state.take_event() {
-            Some(event) => Some(Some(event)),
-            None => state.end.is_some().then_some(None),
-        })
+        until(
+            self,
+            |exchange| &exchange.state,
+            |state| match state.take_event() {
+                Some(event) => Some(Some(event)),
+                None => state.end.is_some().then_some(None),
+            },
+        )
         .await
     }
 
@@ -471,9 +480,7 @@ impl State {
     fn over(&self) -> Option<Reason> {
         match (&self.stop, &self.end) {
             (Some(reason), _) | (None, Some(Err(reason))) => Some(reason.clone()),
-            (None, Some(Ok(_))) => {
-                Some(Error::new(ErrorKind::Closed, "the request has ended"))
-            }
+            (None, Some(Ok(_))) => Some(Error::new(ErrorKind::Closed, "the request has ended")),
             (None, None) => None,
         }
     }

@@ -69,7 +69,12 @@ impl<T> Inner<T> {
 
 impl<T> Table<T> {
     /// Registers a request, at most `limit` at once.
-    pub(crate) fn register(&self, key: FlowKey, request: &Arc<T>, limit: usize) -> Result<(), Refused> {
+    pub(crate) fn register(
+        &self,
+        key: FlowKey,
+        request: &Arc<T>,
+        limit: usize,
+    ) -> Result<(), Refused> {
         let mut inner = self.inner.lock();
         if inner.closed {
             return Err(Refused::Closed);

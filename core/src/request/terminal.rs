@@ -136,7 +136,10 @@ mod tests {
         );
         assert_eq!(read_err(&theirs).kind(), ErrorKind::CreditViolation);
         let own = Frame::err(ID, None, "TOO_BIG", AttributionClass::Input, "no");
-        assert_eq!((read_err(&own).kind(), read_err(&own).code().to_owned()), (ErrorKind::Remote, "TOO_BIG".into()));
+        assert_eq!(
+            (read_err(&own).kind(), read_err(&own).code().to_owned()),
+            (ErrorKind::Remote, "TOO_BIG".into())
+        );
     }
 
     #[test]

@@ -466,7 +466,9 @@ impl InputStream {
                 let name = this.info().id.as_deref().unwrap_or("");
                 return Err(Error::new(
                     ErrorKind::Unbounded,
-                    format!("stream {name:?} has no end to collect up to; take its items as they come"),
+                    format!(
+                        "stream {name:?} has no end to collect up to; take its items as they come"
+                    ),
                 ));
             }
             while let Some(item) = this.next_item().await? {
@@ -550,7 +552,13 @@ fn wrong_value(wanted: &str, got: &Value) -> Error {
 
 impl std::fmt::Debug for InputStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "InputStream({:?} {} {:?})", self.info().id, self.info().media, self.core().window)
+        write!(
+            f,
+            "InputStream({:?} {} {:?})",
+            self.info().id,
+            self.info().media,
+            self.core().window
+        )
     }
 }
 

@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, split_text};
-use super::{
-    Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire,
-};
+use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
@@ -102,7 +100,10 @@ impl OutputCore {
             Some(options) if options.mode == mode => Ok(()),
             Some(options) => Err(Error::new(
                 ErrorKind::WrongMode,
-                format!("stream {:?} was started as {:?}, this call is for {mode:?}", self.name, options.mode),
+                format!(
+                    "stream {:?} was started as {:?}, this call is for {mode:?}",
+                    self.name, options.mode
+                ),
             )),
         }
     }

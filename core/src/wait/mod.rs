@@ -19,8 +19,8 @@ mod bell;
 mod block;
 mod op;
 pub(crate) mod owed;
-pub(crate) mod watched;
 mod wake;
+pub(crate) mod watched;
 
 pub use bell::Bell;
 pub use block::block_on;

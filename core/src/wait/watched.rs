@@ -58,7 +58,11 @@ impl<S> Watched<S> {
 }
 
 /// Waits until `ask` answers. It is asked under the lock and must not call anything that locks.
-pub(crate) fn until<S, T, O, A>(owner: Arc<O>, field: fn(&O) -> &Watched<S>, ask: A) -> Until<S, O, A>
+pub(crate) fn until<S, T, O, A>(
+    owner: Arc<O>,
+    field: fn(&O) -> &Watched<S>,
+    ask: A,
+) -> Until<S, O, A>
 where
     A: FnMut(&mut S) -> Option<T>,
 {

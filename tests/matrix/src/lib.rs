@@ -99,11 +99,7 @@ pub fn each_language(limit: Duration, test: fn(&str)) {
 ///
 /// # Panics
 /// If the call does not take an argument.
-pub fn feed(
-    call: &Call,
-    media: &str,
-    values: Vec<Value>,
-) -> thread::JoinHandle<Result<(), Error>> {
+pub fn feed(call: &Call, media: &str, values: Vec<Value>) -> thread::JoinHandle<Result<(), Error>> {
     let input = call.input(media).expect("the call takes an argument");
     let call = call.clone();
     thread::spawn(move || {

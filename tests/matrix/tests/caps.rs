@@ -27,7 +27,7 @@ fn echo_keeps_types_with_every_window() {
             let peer = start(&engine, language);
             let values = vec![
                 Value::Uint(u64::MAX),
-                Value::from(-5),
+                Value::from(-5_i64),
                 Value::Text("grüße, 世界".into()),
                 Value::Null,
                 Value::Bool(false),
@@ -77,7 +77,8 @@ fn items_wider_than_the_window_keep_their_meta() {
             for (n, item) in items.iter().enumerate() {
                 let n = n as u64;
                 assert_eq!(item.value.get("n").and_then(Value::as_u64), Some(n), "{language}");
-                let meta = item.meta.as_ref().and_then(|meta| meta.get("even")).and_then(Value::as_u64);
+                let meta =
+                    item.meta.as_ref().and_then(|meta| meta.get("even")).and_then(Value::as_u64);
                 assert_eq!(meta, (n % 2 == 0).then_some(n), "{language}");
             }
             fed.join().expect("no panic").expect("sent");
@@ -111,7 +112,11 @@ fn sink_slow_and_digest_count_everything() {
             let call = peer.call(cap).expect("live");
             let fed = feed(&call, "media:blob", (0..count).map(Value::Uint).collect());
             let answer = call.blocking_output().expect("a result").blocking_collect_bytes();
-            assert_eq!(answer.expect("a number"), count.to_string().into_bytes(), "{language} {cap}");
+            assert_eq!(
+                answer.expect("a number"),
+                count.to_string().into_bytes(),
+                "{language} {cap}"
+            );
             fed.join().expect("no panic").expect("sent");
         }
         let data: Vec<u8> = (0..100_000_u32).map(|n| (n * 7 % 256) as u8).collect();

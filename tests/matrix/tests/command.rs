@@ -34,7 +34,8 @@ const ECHO: &str = "@cap:fc-echo;in=media:blob;out=media:blob";
 fn a_pipe_through_every_language_keeps_every_byte() {
     let folder = folder("pipe");
     let (from, to) = (folder.join("in"), folder.join("out"));
-    let data: Vec<u8> = (0..8_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let data: Vec<u8> =
+        (0..8_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(&from, &data).expect("the input is written");
     let mut pipe = sluicegate();
     pipe.args(["pipe", "--json", "--window", "4", "--max-chunk", "65536"]);
@@ -59,8 +60,7 @@ fn a_pipe_through_every_language_keeps_every_byte() {
 fn stdin_to_stdout_and_nothing_else_on_it() {
     let mut pipe = sluicegate();
     pipe.args(["pipe", "--quiet", "--"]).arg(program("rust")).arg(ECHO);
-    let mut running =
-        pipe.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut running = pipe.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     running.stdin.take().expect("piped").write_all(b"one window").expect("it reads");
     let done = running.wait_with_output().expect("it ends");
     assert!(done.status.success());
@@ -145,7 +145,10 @@ fn call_prints_values_and_events() {
         .expect("it runs");
     assert_eq!(text(&multi.stdout), "\"main\"\n");
     let said = text(&multi.stderr);
-    assert!(said.contains("info: working") && said.contains("50 % half") && said.contains("done"), "{said}");
+    assert!(
+        said.contains("info: working") && said.contains("50 % half") && said.contains("done"),
+        "{said}"
+    );
     let unknown = sluicegate().args(["call", &cartridge, "cap:nothing"]).output().expect("it runs");
     assert_eq!(unknown.status.code(), Some(1));
     assert!(text(&unknown.stderr).contains("NO_HANDLER"), "{}", text(&unknown.stderr));

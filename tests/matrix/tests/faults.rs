@@ -26,9 +26,8 @@ fn hz_c14_a_kill_ends_the_call_within_a_second() {
         let peer = start(&engine, language);
         let call = peer.call(ECHO).expect("live");
         let input = call.input("media:blob").expect("takes an argument");
-        let sender = thread::spawn(move || {
-            (0..).find_map(|_| input.blocking_write(&[1; 4096]).err())
-        });
+        let sender =
+            thread::spawn(move || (0..).find_map(|_| input.blocking_write(&[1; 4096]).err()));
         let output = call.blocking_output().expect("a result");
         for _ in 0..50 {
             output.blocking_recv().expect("a value").expect("no end");

@@ -27,7 +27,8 @@ pub fn digest(request: &Request) -> Result<(), Error> {
         bytes += content.len();
         chunks += 1;
     }
-    let answer = serde_json::json!({"bytes": bytes, "chunks": chunks, "sha256": hex(hash.finalize())});
+    let answer =
+        serde_json::json!({"bytes": bytes, "chunks": chunks, "sha256": hex(hash.finalize())});
     request.output().blocking_write(answer.to_string().as_bytes())
 }
 

@@ -26,7 +26,8 @@ fn plan(request: &Request) -> Result<Plan, Error> {
     let text = first.value.as_bytes().ok_or_else(|| wrong("the plan is not a byte string"))?;
     let plan: serde_json::Value =
         serde_json::from_slice(text).map_err(|e| wrong(&format!("the plan is not JSON: {e}")))?;
-    let chunks = plan["chunks"].as_u64().ok_or_else(|| wrong("the plan has no number of chunks"))?;
+    let chunks =
+        plan["chunks"].as_u64().ok_or_else(|| wrong("the plan has no number of chunks"))?;
     Ok(Plan { chunks, size: plan["size"].as_u64() })
 }
 
@@ -58,9 +59,8 @@ pub fn forever(request: &Request) -> Result<(), Error> {
     let output = request.output();
     output.start(StartOptions { unbounded: true, ..StartOptions::mode(Mode::Scalar) })?;
     let sender: StreamSender = request.stream_sender();
-    let detached = thread::spawn(move || {
-        (0..).find_map(|n| sender.blocking_emit(Value::Uint(n)).err())
-    });
+    let detached =
+        thread::spawn(move || (0..).find_map(|n| sender.blocking_emit(Value::Uint(n)).err()));
     let ended = detached.join().ok().flatten();
     Err(ended.unwrap_or_else(|| ErrorKind::Cancelled.into()))
 }
