@@ -65,7 +65,8 @@ fn items_wider_than_the_window_keep_their_meta() {
                         ("n", Value::Uint(n)),
                         ("data", Value::Bytes(vec![n as u8; 100].into())),
                     ]);
-                    let meta = (n % 2 == 0).then(|| Value::text_map([("even", Value::Uint(n))]));
+                    let meta =
+                        n.is_multiple_of(2).then(|| Value::text_map([("even", Value::Uint(n))]));
                     input.blocking_emit_list_item(item, meta)?;
                 }
                 feeding.blocking_finish_input()
@@ -79,7 +80,7 @@ fn items_wider_than_the_window_keep_their_meta() {
                 assert_eq!(item.value.get("n").and_then(Value::as_u64), Some(n), "{language}");
                 let meta =
                     item.meta.as_ref().and_then(|meta| meta.get("even")).and_then(Value::as_u64);
-                assert_eq!(meta, (n % 2 == 0).then_some(n), "{language}");
+                assert_eq!(meta, n.is_multiple_of(2).then_some(n), "{language}");
             }
             fed.join().expect("no panic").expect("sent");
             close(&engine);
