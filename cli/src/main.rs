@@ -3,7 +3,6 @@
 mod call;
 mod caps;
 mod limits;
-mod memory;
 mod pipe;
 mod values;
 

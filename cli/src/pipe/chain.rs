@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use sluicegate::{
-    Call, Deadline, Engine, Error, ErrorKind, InputStream, OutputStream, Peer, blocking_forward,
-    wait::block_on,
+    Call, Deadline, Engine, Error, ErrorKind, InputStream, Memory, OutputStream, Peer,
+    blocking_forward, wait::block_on,
 };
 
 use super::sink::Sink;
@@ -16,7 +16,7 @@ use super::summary::{HopFigures, Summary};
 use super::view::View;
 use super::{Arguments, Stage};
 use crate::call::{describe, pour};
-use crate::{io_error, memory};
+use crate::io_error;
 
 /// How often the live view is drawn and memory is looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments, stages: &[Stage]) -> Result<(), Error> {
     let summary = Summary {
         seconds: started.elapsed().as_secs_f64(),
         hops: hops.iter().enumerate().map(|(n, hop)| watch.figures(n, hop)).collect(),
-        own: memory::own(),
+        own: Memory::of_process(std::process::id()),
         error: outcome.as_ref().err().cloned(),
     };
     drop(inbox); // releases whoever still wants to tell something

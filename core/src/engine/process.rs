@@ -100,6 +100,20 @@ pub struct Memory {
     pub peak: u64,
 }
 
+impl Memory {
+    /// The memory of a process that lives, where the system tells it (Linux does).
+    #[must_use]
+    pub fn of_process(pid: u32) -> Option<Memory> {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name))?;
+            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+            Some(kib.saturating_mul(1024))
+        };
+        Some(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
+    }
+}
+
 pub(crate) struct Process {
     pid: u32,
     child: Mutex<Child>,
@@ -234,13 +248,7 @@ impl Process {
 
     /// Its memory, where the system tells it.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name))?;
-            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-            Some(kib.saturating_mul(1024))
-        };
-        Some(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
+        Memory::of_process(self.pid)
     }
 }
 
