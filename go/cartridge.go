@@ -135,7 +135,7 @@ func (c *Cartridge) handle(parent context.Context, core *capi.Request) {
 		cancel(reasonFromCore(reason))
 	}()
 	defer func() { <-watched }()
-	r := &Request{core: core, ctx: ctx}
+	r := newRequest(ctx, core)
 	handler, known := c.handlers[r.Cap()]
 	if !known {
 		r.Fail(&Error{Kind: ErrNoHandler, Message: "no handler for " + r.Cap()})

@@ -85,12 +85,11 @@ func ExampleCartridge() {
 		if err != nil {
 			return err
 		}
-		for item, err := range in.Items(ctx) {
+		for chunk, err := range in.Chunks(ctx) {
 			if err != nil {
 				return err
 			}
-			content, _ := item.Value.Bytes()
-			if _, err := r.Output().Write(bytes.ToUpper(content)); err != nil {
+			if _, err := r.Output().Write(bytes.ToUpper(chunk)); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package sluicegate
 
 import (
 	"context"
-	"io"
 	"iter"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
@@ -48,18 +47,21 @@ func (s *InputStream) TryRecv() (Item, bool, error) {
 
 // Items ranges over what is left of the stream. It ends without an error at a clean end, else with
 // the error as the last pair. Leaving the loop leaves the rest of the stream to be read.
-func (s *InputStream) Items(ctx context.Context) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		for {
-			item, err := s.Recv(ctx)
-			if err == io.EOF {
-				return
-			}
-			if !yield(item, err) || err != nil {
-				return
-			}
+func (s *InputStream) Items(ctx context.Context) iter.Seq2[Item, error] { return each(ctx, s.Recv) }
+
+// Chunks ranges over what is left of the stream as bytes: the content of each byte string, the
+// caller's to keep and change. Any other value is an [ErrWrongMode]. It ends as Items does. How bytes
+// are cut into chunks means nothing.
+func (s *InputStream) Chunks(ctx context.Context) iter.Seq2[[]byte, error] {
+	return each(ctx, func(ctx context.Context) ([]byte, error) {
+		item, err := s.recv(ctx)
+		if err != nil {
+			return nil, err
 		}
-	}
+		defer item.Release()
+		content, err := bytesOf(item)
+		return append([]byte{}, content...), err
+	})
 }
 
 // ReadAll answers the bytes of what is left of the stream: the contents of byte strings, joined. Any

@@ -2,9 +2,7 @@ package sluicegate
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"runtime"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -13,7 +11,7 @@ import (
 // value is an error of kind [ErrWrongMode]. ctx bounds every Read.
 //
 // The reader is an [io.WriterTo] too, so [io.Copy] hands each chunk over without a copy of its own.
-// It is for one goroutine at a time. Bytes that it holds when it is dropped are lost.
+// It is for one goroutine at a time.
 func (s *InputStream) Reader(ctx context.Context) io.Reader {
 	return &streamReader{ctx: ctx, stream: s}
 }
@@ -21,74 +19,81 @@ func (s *InputStream) Reader(ctx context.Context) io.Reader {
 type streamReader struct {
 	ctx    context.Context
 	stream *InputStream
-	item   *capi.Item // what rest points into
-	rest   []byte
-	err    error
+	rest   []byte // of a chunk that was larger than what was read
+	buffer []byte // what rest is a part of
 }
 
+// Read implements [io.Reader].
 func (r *streamReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if err := r.fill(); err != nil {
-		return 0, err
+	for len(r.rest) == 0 {
+		n := 0
+		err := r.next(func(content []byte) error {
+			n = copy(p, content)
+			r.buffer = append(r.buffer[:0], content[n:]...)
+			r.rest = r.buffer
+			return nil
+		})
+		if n > 0 || err != nil {
+			return n, err
+		}
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
-	r.drained()
 	return n, nil
 }
 
 // WriteTo implements [io.WriterTo].
 func (r *streamReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
-	for {
-		if err := r.fill(); err == io.EOF {
-			return total, nil
-		} else if err != nil {
-			return total, err
-		}
-		n, err := w.Write(r.rest)
-		runtime.KeepAlive(r.item)
+	write := func(content []byte) error {
+		n, err := w.Write(content)
 		total += int64(n)
-		if err == nil && n < len(r.rest) {
+		if err == nil && n < len(content) {
 			err = io.ErrShortWrite
 		}
-		r.rest = r.rest[n:]
-		r.drained()
-		if err != nil {
+		return err
+	}
+	rest := r.rest
+	r.rest = nil
+	if len(rest) > 0 {
+		if err := write(rest); err != nil {
+			return total, err
+		}
+	}
+	for {
+		switch err := r.next(write); err {
+		case nil:
+		case io.EOF:
+			return total, nil
+		default:
 			return total, err
 		}
 	}
 }
 
-// fill sees to it that rest holds something.
-func (r *streamReader) fill() error {
-	for len(r.rest) == 0 && r.err == nil {
-		item, err := r.stream.recv(r.ctx)
-		if err != nil {
-			if r.ctx.Err() == nil {
-				r.err = err
-			}
-			return err
-		}
-		content, isBytes := item.Bytes()
-		if !isBytes {
-			r.err = &Error{Kind: ErrWrongMode, Code: ErrWrongMode.Code(), Class: ClassInput,
-				Message: fmt.Sprintf("bytes are read, and %s came", Value(item.Value()).kind())}
-			item.Release()
-			break
-		}
-		r.item, r.rest = item, content
-		r.drained()
+// next lends the bytes of the next chunk to use.
+func (r *streamReader) next(use func(content []byte) error) error {
+	item, err := r.stream.recv(r.ctx)
+	if err != nil {
+		return err
 	}
-	return r.err
+	defer item.Release()
+	content, err := bytesOf(item)
+	if err != nil {
+		return err
+	}
+	return use(content)
 }
 
-// drained lets go of an item whose bytes have all been read.
-func (r *streamReader) drained() {
-	if len(r.rest) == 0 && r.item != nil {
-		r.item.Release()
-		r.item, r.rest = nil, nil
+// bytesOf views the content of a byte string.
+func bytesOf(item *capi.Item) ([]byte, error) {
+	content, ok := item.Bytes()
+	if !ok {
+		return nil, &Error{Kind: ErrWrongMode, Code: ErrWrongMode.Code(), Class: ClassInput,
+			Message: "bytes are read, and " + Value(item.Value()).kind() + " came"}
 	}
+	return content, nil
 }

@@ -5,14 +5,21 @@ import (
 	"io"
 	"iter"
 	"math"
+	"sync"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
 
 // A Request is one call of a cap, as the cartridge sees it. Any number of goroutines may use it.
 type Request struct {
-	core *capi.Request
-	ctx  context.Context
+	core   *capi.Request
+	ctx    context.Context
+	output func() *OutputStream
+}
+
+func newRequest(ctx context.Context, core *capi.Request) *Request {
+	output := sync.OnceValue(func() *OutputStream { return &OutputStream{core: core.Output()} })
+	return &Request{core: core, ctx: ctx, output: output}
 }
 
 // ID answers the request's id in text form.
@@ -42,8 +49,8 @@ func (r *Request) Inputs(ctx context.Context) iter.Seq2[*InputStream, error] {
 	return each(ctx, r.NextInput)
 }
 
-// Output answers the main output.
-func (r *Request) Output() *OutputStream { return &OutputStream{core: r.core.Output()} }
+// Output answers the main output, the same each time. It panics if the cap declares none.
+func (r *Request) Output() *OutputStream { return r.output() }
 
 // OutputFor answers the declared output with that media.
 func (r *Request) OutputFor(media string) (*OutputStream, error) {

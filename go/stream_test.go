@@ -57,12 +57,12 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 
 // Bytes of any size pass, however small window and chunks are, over files and over plain readers.
 func TestBytesPassWhole(t *testing.T) {
-	for _, limits := range []sluicegate.Limits{{}, {InitialCredit: 1, MaxChunk: 1000}, {InitialCredit: 3, MaxChunk: 70_000}} {
+	for _, limits := range []sluicegate.Limits{{MaxChunk: 262_144}, {InitialCredit: 1, MaxChunk: 100}, {InitialCredit: 3, MaxChunk: 70_000}} {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%+v plain %v", limits, plain), func(t *testing.T) {
 				ctx := guarded(t)
 				source := rand.NewChaCha8([32]byte{7})
-				data := make([]byte, 3<<20+12345)
+				data := make([]byte, 12_345+20*limits.MaxChunk)
 				_, _ = source.Read(data)
 				peer := attach(t, limits, plain)
 				call := feed(t, ctx, peer, echoCap, func(in *sluicegate.OutputStream) error {

@@ -5,34 +5,22 @@ package capi
 */
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // An Item is one value and its metadata. What its methods answer points into the library and lives
-// until Release, or as long as the Item is reachable.
-type Item struct {
-	ptr     *C.sluice_item
-	cleanup runtime.Cleanup
-}
+// until Release. One goroutine owns an Item, and must Release it: there is no clean-up behind it.
+type Item struct{ ptr *C.sluice_item }
 
-func newItem(ptr *C.sluice_item) *Item {
-	i := &Item{ptr: ptr}
-	i.cleanup = runtime.AddCleanup(i, func(ptr *C.sluice_item) { C.sluice_item_release(ptr) }, ptr)
-	return i
-}
+func newItem(ptr *C.sluice_item) *Item { return &Item{ptr} }
 
-// Release ends the item. It is for one goroutine, once.
+// Release ends the item.
 func (i *Item) Release() {
-	i.cleanup.Stop()
 	C.sluice_item_release(i.ptr)
-	runtime.KeepAlive(i)
+	i.ptr = nil
 }
 
 // Value views the encoded value.
 func (i *Item) Value() []byte {
-	defer runtime.KeepAlive(i)
 	var p *C.uint8_t
 	var n C.size_t
 	must(C.sluice_item_cbor(i.ptr, &p, &n))
@@ -41,7 +29,6 @@ func (i *Item) Value() []byte {
 
 // Meta views the encoded metadata, or is nil.
 func (i *Item) Meta() []byte {
-	defer runtime.KeepAlive(i)
 	var p *C.uint8_t
 	var n C.size_t
 	must(C.sluice_item_meta(i.ptr, &p, &n))
@@ -50,7 +37,6 @@ func (i *Item) Meta() []byte {
 
 // Content views the bytes of a byte string or text.
 func (i *Item) Content() ([]byte, *Error) {
-	defer runtime.KeepAlive(i)
 	var p *C.uint8_t
 	var n C.size_t
 	if status := C.sluice_item_bytes(i.ptr, &p, &n); status != C.SLUICE_OK {
@@ -61,7 +47,6 @@ func (i *Item) Content() ([]byte, *Error) {
 
 // Bytes views the bytes of a byte string; false if the item is none.
 func (i *Item) Bytes() ([]byte, bool) {
-	defer runtime.KeepAlive(i)
 	var kind C.sluice_item_kind_t
 	must(C.sluice_item_kind(i.ptr, &kind))
 	if kind != C.SLUICE_ITEM_BYTES {
