@@ -24,6 +24,7 @@ let package = Package(
       ]),
     .target(name: "Sluicegate", dependencies: ["SluicegateCore"], path: "Sources/Sluicegate"),
     .testTarget(
-      name: "SluicegateTests", dependencies: ["Sluicegate"], path: "Tests/SluicegateTests"),
+      name: "SluicegateTests", dependencies: ["Sluicegate", "SluicegateCore"],
+      path: "Tests/SluicegateTests"),
   ],
   swiftLanguageModes: [.v6])

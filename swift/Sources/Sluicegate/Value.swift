@@ -113,9 +113,9 @@ extension Value {
 }
 
 extension Value: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
-  ExpressibleByNilLiteral
+  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+  // `nil` is no literal of a value: an absent `Value?` would turn into a null unseen.
   public init(integerLiteral number: Int) { self.init(number) }
   public init(stringLiteral text: String) { self = .text(text) }
   public init(booleanLiteral bool: Bool) { self = .bool(bool) }
@@ -124,5 +124,4 @@ extension Value: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, Expres
   public init(dictionaryLiteral entries: (Value, Value)...) {
     self = .map(entries.map { Entry($0, $1) })
   }
-  public init(nilLiteral: ()) { self = .null }
 }

@@ -1,0 +1,77 @@
+import Foundation
+import Sluicegate
+
+/// Caps that pass values on or swallow them.
+enum Flow {
+  static let echoCap: Cap = "cap:fc-echo;in=media:blob;out=media:blob"
+  static let itemsCap = Cap(
+    "cap:fc-items;in=media:items;out=media:items", inputIsSequence: true, outputIsSequence: true)
+  static let sinkCap: Cap = "cap:fc-sink;in=media:blob;out=media:json"
+  static let slowCap: Cap = "cap:fc-slow;in=media:blob;out=media:json"
+  static let multiCap = Cap(
+    "cap:fc-multi;in=media:blob;out=media:text", outputs: [Cap.Output("media:second")])
+  static let stderrCap: Cap = "cap:fc-stderr;in=media:blob;out=media:text"
+  static let xorCap: Cap = "cap:xor;in=media:blob;out=media:blob"
+
+  /// Each value back as it comes, one at a time.
+  @Sendable static func echo(_ request: Request) async throws {
+    let output = try request.output
+    for try await item in try await request.input() {
+      try await output.emit(item.value)
+      try await output.flush()
+    }
+  }
+
+  /// Each item back with its meta.
+  @Sendable static func items(_ request: Request) async throws {
+    let output = try request.output
+    for try await item in try await request.input() {
+      try await output.emitItem(item.value, meta: item.meta)
+    }
+  }
+
+  /// Reads everything at full speed.
+  @Sendable static func sink(_ request: Request) async throws {
+    try await count(request, work: .zero)
+  }
+
+  /// Reads everything, with work after each value.
+  @Sendable static func slow(_ request: Request) async throws {
+    let setting = ProcessInfo.processInfo.environment["SLOW_MS"].flatMap(Int.init)
+    try await count(request, work: .milliseconds(setting ?? 20))
+  }
+
+  private static func count(_ request: Request, work: Duration) async throws {
+    var values = 0
+    for try await _ in try await request.input() {
+      values += 1
+      if work > .zero { try await Task.sleep(for: work) }  // the work of this cap
+    }
+    try await request.output.write(String(values).utf8)
+  }
+
+  /// Two outputs, a log, a progress and a last word.
+  @Sendable static func multi(_ request: Request) async throws {
+    request.log("working")
+    request.progress(0.5, "half")
+    try await request.output.emit("main")
+    try await request.output("media:second").emit("second")
+    try await request.finish(progress: 0.9, message: "done")
+  }
+
+  /// Writes 10 MiB to stderr, then answers.
+  @Sendable static func stderr(_ request: Request) async throws {
+    let line = Data(repeating: UInt8(ascii: "x"), count: 1023) + Data("\n".utf8)
+    for _ in 0..<10 * 1024 { try FileHandle.standardError.write(contentsOf: line) }
+    try await request.output.emit("done")
+  }
+
+  /// Each byte xor 0x5a.
+  @Sendable static func xor(_ request: Request) async throws {
+    let output = try request.output
+    for try await var bytes in try await request.input().chunks {
+      for i in bytes.indices { bytes[i] ^= 0x5a }
+      try await output.write(bytes)
+    }
+  }
+}
