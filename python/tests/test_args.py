@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 import pytest
-from conftest import until
 
+from conftest import until
 from sluicegate import Gate, Limits, Router, Window, aio, negotiate
 from sluicegate.errors import InvalidArgument, TimedOut
 

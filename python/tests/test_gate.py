@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 import time
 
 import pytest
-from conftest import until
 
+from conftest import until
 from sluicegate import Gate, aio
 from sluicegate.errors import Closed, TimedOut
 
@@ -51,7 +52,12 @@ def test_hz_g02_a_close_wakes_everybody_with_the_reason() -> None:
 
 def test_hz_g04_a_head_that_gives_up_lets_the_next_through() -> None:
     gate = Gate(3)
-    head = threading.Thread(target=lambda: pytest.raises(TimedOut, gate.acquire, 5, 0.05))
+
+    def give_up() -> None:
+        with pytest.raises(TimedOut):
+            gate.acquire(5, timeout=0.05)
+
+    head = threading.Thread(target=give_up)
     head.start()
     until(lambda: gate.waiting == 1)
     gate.acquire(1, timeout=5)
@@ -149,7 +155,7 @@ def test_hz_g05_a_large_acquire_is_not_starved() -> None:
     stop = threading.Event()
 
     def small() -> None:
-        with pytest.raises(Closed):
+        with contextlib.suppress(Closed):
             while not stop.is_set():
                 gate.acquire(1)
 

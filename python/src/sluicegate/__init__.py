@@ -4,7 +4,7 @@
 grants to gates; any transport can use the three alone. ``Cartridge`` is a plugin, ``Engine`` its
 host; their streams hold credit end to end.
 
-Every wait is in Python's own condition, without the interpreter lock, and ends at once at Ctrl-C.
+Every wait is in Python's own lock, detached from the interpreter, and ends at once at Ctrl-C.
 ``sluicegate.aio`` has the same names for ``asyncio``.
 """
 

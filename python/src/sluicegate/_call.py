@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from sluicegate import _core
+from sluicegate._block import Block
 from sluicegate._credit import Reason
 from sluicegate._data import Event, Terminal, event_of
 from sluicegate._stream import InputStream, OutputStream
@@ -45,7 +44,7 @@ class CallBase:
         return f"<sluicegate.Call {self.cap} {self.id} ended={self.ended}>"
 
 
-class Call(CallBase):
+class Call(CallBase, Block):
     """One call of a cap.
 
     Sending arguments and reading results go on at the same time (L15): feed on one thread and
@@ -89,13 +88,5 @@ class Call(CallBase):
         """Waits for the end. Raises why the call failed."""
         return Terminal(*wait(self._core.wait(), Deadline.after(timeout)))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.cancel()

@@ -124,7 +124,7 @@ class Crew:
     def __init__(self) -> None:
         self._idle = threading.Condition()
         self._running = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: LoopThread | None = None
 
     def start(self, core: _core.Request, handler: Handler) -> None:
         """Runs a handler on a thread, or on the loop if it is ``async``."""
@@ -132,8 +132,8 @@ class Crew:
             self._running += 1
         try:
             if inspect.iscoroutinefunction(handler):
-                coroutine = self._in_task(core, handler)
-                asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
+                self._loop = self._loop or LoopThread()
+                self._loop.run(self._in_task(core, handler))
             else:
                 threading.Thread(
                     target=self._on_thread, args=(core, handler), name=core.cap, daemon=True
@@ -148,7 +148,7 @@ class Crew:
         with self._idle:
             self._idle.wait_for(lambda: not self._running, max(0.0, until - time.monotonic()))
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.finish(max(0.0, until - time.monotonic()))
 
     def _done(self) -> None:
         with self._idle:
@@ -178,13 +178,32 @@ class Crew:
         finally:
             self._done()
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=self._loop.run_forever, name="sluicegate-loop", daemon=True
-            ).start()
-        return self._loop
+
+class LoopThread:
+    """An event loop on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Event()
+        self._thread = threading.Thread(
+            target=asyncio.run, args=(self._main(),), name="sluicegate-loop", daemon=True
+        )
+        self._thread.start()
+        self._ready.wait()
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._over = asyncio.Event()
+        self._ready.set()
+        await self._over.wait()
+
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine as a task of the loop."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def finish(self, timeout: float) -> None:
+        """Cancels what still runs and ends the loop, waiting at most ``timeout`` seconds."""
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(timeout)
 
 
 def fail(request: RequestBase, raised: BaseException) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from types import TracebackType
-from typing import Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 from sluicegate import _core
+from sluicegate._block import Block
 from sluicegate.errors import SluicegateError
 
 Reason: TypeAlias = str | SluicegateError
@@ -29,7 +29,7 @@ def reason_of(raised: BaseException | None) -> Reason:
     return type(raised).__name__
 
 
-class GateBase:
+class GateBase(Block):
     """All of a gate but its wait. Any number of threads may use it at once."""
 
     _core: _core.Gate
@@ -91,15 +91,7 @@ class GateBase:
         """Why the gate was closed, None while it is open."""
         return self._core.reason
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.close(reason_of(raised))
 
     def __repr__(self) -> str:
@@ -107,7 +99,7 @@ class GateBase:
         return f"<{type(self).__module__}.Gate available={self.available}{closed}>"
 
 
-class Turn:
+class Turn(Block):
     """A place in a gate's line, made by ``on_ready``. A context manager: leaving gives it up."""
 
     def __init__(self, op: _core.Op[None], callback: Callable[[], object]) -> None:
@@ -138,15 +130,7 @@ class Turn:
         self._bell.withdraw()
         self._op.cancel()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.close()
 
     def __del__(self) -> None:

@@ -6,10 +6,10 @@ import contextlib
 import os
 import warnings
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from sluicegate import _core
+from sluicegate._block import Block
 from sluicegate._call import Call
 from sluicegate._data import CapInfo, Limits, Memory
 from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
@@ -137,7 +137,7 @@ class PeerBase:
         return f"<sluicegate.Peer {self.name!r} pid={self.pid} dead={self.dead is not None}>"
 
 
-class Peer(PeerBase):
+class Peer(PeerBase, Block):
     """A cartridge that an engine can call. A context manager: leaving it closes it."""
 
     def call(self, cap: str) -> Call:
@@ -156,19 +156,11 @@ class Peer(PeerBase):
         self._closed = True
         wait(self._core.close(), Deadline.after(timeout))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.close()
 
 
-class Engine(EngineBase):
+class Engine(EngineBase, Block):
     """A host of cartridges. A context manager: leaving it closes them all."""
 
     def spawn(
@@ -199,15 +191,7 @@ class Engine(EngineBase):
         """Closes every cartridge; calls end with an error. Waits until all are gone."""
         wait(self._core.close(), Deadline.after(timeout))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.close()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sluicegate import _core
+from sluicegate._block import Block
 from sluicegate._core import Item
 from sluicegate._data import StreamInfo, StreamStats
 from sluicegate._wait import NEVER, Deadline, wait
@@ -65,7 +65,7 @@ class InputBase:
         )
 
 
-class InputStream(InputBase):
+class InputStream(InputBase, Block):
     """Values in; consuming them is what grants credit to the sender (L10).
 
     An iterable of items, and a context manager that stops reading when it is left. Memory held is
@@ -124,15 +124,7 @@ class InputStream(InputBase):
         """The byte strings as a file to read from; closing it stops reading."""
         return io.BufferedReader(_Reader(self))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         self.cancel()
 
 
@@ -232,7 +224,7 @@ class StreamSender:
         wait(self._emitter.flush(), Deadline.after(timeout))
 
 
-class OutputStream(OutputBase, StreamSender):
+class OutputStream(OutputBase, StreamSender, Block):
     """Values out, one credit a chunk (L9). Any thread may emit; each emission is whole.
 
     The first emission opens the stream: ``write`` and ``emit`` as scalar, ``emit_item`` as a
@@ -254,14 +246,6 @@ class OutputStream(OutputBase, StreamSender):
         """A detached emitter for another thread."""
         return StreamSender(self._core.sender())
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _leave(self, raised: BaseException | None) -> None:
         if raised is None:
             self.close()

@@ -1,7 +1,13 @@
-"""How a thread waits: in ``threading``'s own condition, so that Ctrl-C works with no polling."""
+"""How a thread waits: in ``threading``'s own lock, so that Ctrl-C works with no polling.
+
+It is the lock that a ``threading.Condition`` waits in, without the second one round it. An
+exception that a signal raises inside ``Condition.wait`` can leave that second lock held, and then
+whoever rings would hang; the bare lock has no state between its calls, and ringing never waits.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -71,15 +77,23 @@ def wait(op: Op[_T], deadline: Deadline) -> _T:
 
 
 def _until_answered(op: Op[_T], deadline: Deadline) -> None:
-    rung = threading.Event()
-    bell = _core.Bell(rung.set)
+    silent = threading.Lock()  # held until the bell rings
+    silent.acquire()
+
+    def ring() -> None:
+        with contextlib.suppress(RuntimeError):  # it has rung already
+            silent.release()
+
+    bell = _core.Bell(ring)
     try:
         while not op.poll(bell):
-            if rung.wait(deadline.left()):
-                rung.clear()
-            elif op.poll():
-                return
-            else:
+            if not _acquire(silent, deadline.left()):
+                if op.poll():
+                    return
                 raise timed_out()
     finally:
         bell.withdraw()
+
+
+def _acquire(lock: threading.Lock, left: float | None) -> bool:
+    return lock.acquire() if left is None else lock.acquire(timeout=left)

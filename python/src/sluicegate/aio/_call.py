@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import Self
 
+from sluicegate._block import AsyncBlock
 from sluicegate._call import CallBase
 from sluicegate._data import Event, Terminal, event_of
 from sluicegate._wait import NEVER, Deadline
@@ -13,7 +12,7 @@ from sluicegate.aio._stream import InputStream, OutputStream
 from sluicegate.aio._wait import wait
 
 
-class Call(CallBase):
+class Call(CallBase, AsyncBlock):
     """One call of a cap. Feed it in one task and read it in another (L15).
 
     Leaving it as a context manager before its end cancels it. See ``sluicegate.Call``.
@@ -55,13 +54,5 @@ class Call(CallBase):
         """Waits for the end. Raises why the call failed."""
         return Terminal(*await wait(self._core.wait(), Deadline.after(timeout)))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def _leave(self, raised: BaseException | None) -> None:
         self.cancel()

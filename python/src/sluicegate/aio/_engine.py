@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
 
+from sluicegate._block import AsyncBlock
 from sluicegate._engine import EngineBase, HasFileno, PeerBase, descriptor, forward_op
 from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._call import Call
@@ -15,7 +14,7 @@ from sluicegate.aio._wait import wait
 from sluicegate.errors import SluicegateError
 
 
-class Peer(PeerBase):
+class Peer(PeerBase, AsyncBlock):
     """A cartridge that an engine can call. A context manager: leaving it closes it."""
 
     def call(self, cap: str) -> Call:
@@ -31,19 +30,11 @@ class Peer(PeerBase):
         self._closed = True
         await wait(self._core.close(), Deadline.after(timeout))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def _leave(self, raised: BaseException | None) -> None:
         await self.close()
 
 
-class Engine(EngineBase):
+class Engine(EngineBase, AsyncBlock):
     """A host of cartridges. A context manager: leaving it closes them all."""
 
     async def spawn(
@@ -68,15 +59,7 @@ class Engine(EngineBase):
         """Closes every cartridge; calls end with an error. Waits until all are gone."""
         await wait(self._core.close(), Deadline.after(timeout))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def _leave(self, raised: BaseException | None) -> None:
         await self.close()
 
 

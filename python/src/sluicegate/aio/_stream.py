@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sluicegate import _core
+from sluicegate._block import AsyncBlock
 from sluicegate._core import Item
 from sluicegate._stream import InputBase, OutputBase, chunk_of, end_of_stream
 from sluicegate._wait import NEVER, Deadline
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-class InputStream(InputBase):
+class InputStream(InputBase, AsyncBlock):
     """Values in; consuming them is what grants credit to the sender (L10).
 
     An asynchronous iterable of items, and a context manager that stops reading when it is left.
@@ -70,15 +70,7 @@ class InputStream(InputBase):
         """Everything as a list of items. Raises Unbounded for a stream without end (L16)."""
         return await wait(self._core.collect_items(), Deadline.after(timeout))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def _leave(self, raised: BaseException | None) -> None:
         self.cancel()
 
 
@@ -112,7 +104,7 @@ class StreamSender:
         await wait(self._emitter.flush(), Deadline.after(timeout))
 
 
-class OutputStream(OutputBase, StreamSender):
+class OutputStream(OutputBase, StreamSender, AsyncBlock):
     """Values out, one credit a chunk (L9). See ``sluicegate.OutputStream``."""
 
     def __init__(self, core: _core.OutputStream) -> None:
@@ -127,14 +119,6 @@ class OutputStream(OutputBase, StreamSender):
         """A detached emitter for another task."""
         return StreamSender(self._core.sender())
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def _leave(self, raised: BaseException | None) -> None:
         if raised is None:
             await self.close()
