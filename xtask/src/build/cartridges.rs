@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::make;
 use crate::launcher;
 use crate::process;
 use crate::repo::Repo;
@@ -28,27 +29,11 @@ pub fn build(repo: &Repo, tools: &Tools) -> Result<()> {
 }
 
 fn c(repo: &Repo) -> Result<()> {
-    let mut cc = repo.command("cc");
-    cc.args([
-        "-std=c99",
-        "-D_GNU_SOURCE",
-        "-O2",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Wpedantic",
-        "-Werror",
-        "-Iinclude",
-        "-o",
-    ]);
-    cc.arg(program(repo, "c"));
-    cc.args(
-        repo.files()?
-            .iter()
-            .filter(|file| file.starts_with("tests/cartridges/c/") && file.ends_with(".c")),
-    );
-    crate::build::link_c(repo, &mut cc);
-    process::run(&mut cc)
+    process::run(&mut make(repo, "tests/cartridges/c", "all"))?;
+    launcher::write(
+        &program(repo, "c"),
+        &launcher::word(&repo.path("tests/cartridges/c/build/cartridge")),
+    )
 }
 
 fn go(repo: &Repo) -> Result<()> {
@@ -62,7 +47,7 @@ fn go(repo: &Repo) -> Result<()> {
 
 fn python(repo: &Repo) -> Result<()> {
     let (interpreter, main) =
-        (repo.target("venv/bin/python"), repo.path("tests/cartridges/python/main.py"));
+        (repo.target("venv/bin/python"), repo.path("tests/cartridges/python/cartridge.py"));
     launcher::write(
         &program(repo, "python"),
         &format!("{} {}", launcher::word(&interpreter), launcher::word(&main)),

@@ -66,3 +66,11 @@ pub fn link_c(repo: &Repo, cc: &mut Command) {
     cc.arg(format!("-L{}", release.display())).arg(format!("-Wl,-rpath,{}", release.display()));
     cc.args(["-lsluicegate", "-lpthread"]);
 }
+
+/// `make GOAL` in a folder of C, with the library of the release build.
+pub fn make(repo: &Repo, folder: &str, goal: &str) -> Command {
+    let mut make = repo.command("make");
+    make.args(["--silent", "--no-print-directory", "-C", folder, goal]);
+    make.arg(format!("SLUICEGATE_LIB_DIR={}", repo.target("release").display()));
+    make
+}

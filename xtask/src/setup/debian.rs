@@ -8,33 +8,71 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::repo::on_path;
 
-/// A package, and the program whose presence shows that it, or something as good, is there.
+/// A package, and what shows that it, or something as good, is there.
 pub struct Package {
     pub name: &'static str,
-    pub program: &'static str,
+    pub brings: Brings,
 }
 
-/// What C, Go's cgo and the linkers take, beside the languages themselves.
+/// What a package is wanted for.
+#[derive(Clone, Copy)]
+pub enum Brings {
+    Program(&'static str),
+    /// A header that the C compiler finds.
+    Header(&'static str),
+}
+
+impl Package {
+    pub const fn program(name: &'static str, program: &'static str) -> Self {
+        Package { name, brings: Brings::Program(program) }
+    }
+
+    const fn header(name: &'static str, header: &'static str) -> Self {
+        Package { name, brings: Brings::Header(header) }
+    }
+
+    fn is_there(&self) -> bool {
+        match self.brings {
+            Brings::Program(program) => on_path(program).is_some(),
+            Brings::Header(header) => {
+                let mut cc = Command::new("cc");
+                cc.args(["-fsyntax-only", "-include", header, "-x", "c", "/dev/null"]);
+                cc.output().is_ok_and(|ended| ended.status.success())
+            }
+        }
+    }
+
+    fn wanted_for(&self) -> &'static str {
+        match self.brings {
+            Brings::Program(what) | Brings::Header(what) => what,
+        }
+    }
+}
+
+/// What C, Go's cgo, the linkers and our tests in C take, beside the languages themselves.
 pub const COMPILERS: &[Package] = &[
-    Package { name: "gcc", program: "cc" },
-    Package { name: "g++", program: "c++" },
-    Package { name: "pkg-config", program: "pkg-config" },
-    Package { name: "git", program: "git" },
+    Package::program("gcc", "cc"),
+    Package::program("g++", "c++"),
+    Package::program("make", "make"),
+    Package::program("pkg-config", "pkg-config"),
+    Package::program("git", "git"),
+    Package::header("libc6-dev", "stdio.h"),
+    Package::header("libcjson-dev", "cjson/cJSON.h"), // tests/c reads the scripts with it
+    Package::header("libssl-dev", "openssl/evp.h"), // the reference cartridge in C makes digests with it
 ];
 
-/// Installs those of `packages` whose program is not there, or says in one line what is missing.
+/// Installs those of `packages` that are not there, or says in one line what is missing.
 pub fn ensure(packages: &[Package]) -> Result<()> {
-    let missing: Vec<_> =
-        packages.iter().filter(|package| on_path(package.program).is_none()).collect();
+    let missing: Vec<_> = packages.iter().filter(|package| !package.is_there()).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let names: Vec<_> = missing.iter().map(|package| package.name).collect();
     if !can_install() {
-        let programs: Vec<_> = missing.iter().map(|package| package.program).collect();
+        let wanted: Vec<_> = missing.iter().map(|package| package.wanted_for()).collect();
         bail!(
-            "missing: {}. On Debian or Ubuntu, as root: apt-get install {}; elsewhere, your system's packages of the same programs",
-            programs.join(", "),
+            "missing: {}. On Debian or Ubuntu, as root: apt-get install {}; elsewhere, your system's packages of the same",
+            wanted.join(", "),
             names.join(" ")
         );
     }
@@ -50,10 +88,6 @@ pub fn install(names: &[&str]) -> Result<()> {
         .args(["install", "-y", "-qq", "--no-install-recommends"])
         .args(names)
         .env("DEBIAN_FRONTEND", "noninteractive");
-    // A compiler without the C library's headers finds out too late.
-    if names.contains(&"gcc") {
-        install.arg("libc6-dev");
-    }
     process::run(&mut install)
 }
 

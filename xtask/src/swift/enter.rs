@@ -19,7 +19,7 @@ pub fn check(root: &Path) -> Result<()> {
         return Ok(());
     }
     if debian::can_install() {
-        return debian::ensure(&[Package { name: "proot", program: "proot" }]);
+        return debian::ensure(&[Package::program("proot", "proot")]);
     }
     bail!("mounting is not allowed here and proot is missing: run as root, or install proot")
 }

@@ -41,7 +41,7 @@ pub fn ensure(repo: &Repo) -> Result<PathBuf> {
 }
 
 fn make(folder: &Path, root: &Path) -> Result<()> {
-    debian::ensure(&[Package { name: "mmdebstrap", program: "mmdebstrap" }])?;
+    debian::ensure(&[Package::program("mmdebstrap", "mmdebstrap")])?;
     let free = free_gb(folder)?;
     if free < DISK_GB {
         bail!(

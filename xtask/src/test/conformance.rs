@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{c, swift};
+use super::swift;
 use crate::build;
 use crate::process;
 use crate::repo::Repo;
@@ -58,7 +58,7 @@ fn runners(repo: &Repo, tools: &Tools) -> Result<Vec<Command>> {
         "--",
         "--nocapture",
     ]);
-    let c = repo.command(c::build(repo, "tests/c/test_conformance.c")?);
+    let c = build::make(repo, "tests/c", "conformance");
     let mut go = repo.command("go");
     go.current_dir(repo.path("go")).args(["test", "-count=1", "-v", "-run", "Conformance", "."]);
     let mut python = repo.command(repo.target("venv/bin/python"));

@@ -7,21 +7,32 @@ use crate::process;
 use crate::repo::Repo;
 use crate::tally::{Runner, Tally};
 
-/// Where Python code lies beside the package itself.
-const OTHERS: &[&str] = &["../tests"];
+/// Python beside the package, under the package's own rules.
+const CARTRIDGE: &str = "../tests/cartridges/python";
+const CONFORMANCE: &str = "../tests/conformance";
 
 pub fn lint(repo: &Repo) -> Result<()> {
-    for check in [&["check"][..], &["format", "--check"]] {
+    let ruff = |arguments: &[&str]| {
         let mut ruff = repo.command(repo.target("venv/bin/ruff"));
-        ruff.current_dir(repo.path("python")).args(check).args(["--quiet", "."]).args(OTHERS);
-        process::run(&mut ruff)?;
-    }
-    Ok(())
+        ruff.current_dir(repo.path("python")).args(arguments).args([
+            "--quiet",
+            "--config",
+            "pyproject.toml",
+        ]);
+        process::run(&mut ruff)
+    };
+    ruff(&["format", "--check", ".", CARTRIDGE, CONFORMANCE])?;
+    ruff(&["check", "."])?;
+    // Only what people import must be documented to the last function.
+    ruff(&["check", "--extend-ignore=D", CARTRIDGE, CONFORMANCE])
 }
 
 pub fn types(repo: &Repo) -> Result<()> {
-    let mut mypy = repo.command(repo.target("venv/bin/mypy"));
-    process::run(mypy.current_dir(repo.path("python")).args(["--strict"]))
+    for files in [&[][..], &[CARTRIDGE, CONFORMANCE]] {
+        let mut mypy = repo.command(repo.target("venv/bin/mypy"));
+        process::run(mypy.current_dir(repo.path("python")).arg("--strict").args(files))?;
+    }
+    Ok(())
 }
 
 pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {

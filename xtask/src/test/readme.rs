@@ -145,10 +145,13 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6])
 "#;
-    let folder =
-        project(repo, "swift", &[("Package.swift", MANIFEST), ("Sources/main.swift", main)])?;
+    let folder = project(
+        repo,
+        "swift-cartridge",
+        &[("Package.swift", MANIFEST), ("Sources/main.swift", main)],
+    )?;
     let mut build: Command =
-        toolchain.command(repo, &["build", "--package-path", "target/readme/swift"]);
+        toolchain.command(repo, &["build", "--package-path", "target/readme/swift-cartridge"]);
     process::run(&mut build)?;
     let program = folder.join("cartridge");
     toolchain.launcher(repo, &folder.join(".build/debug/cartridge"), &program)?;
