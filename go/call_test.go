@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os/signal"
+	"os"
 	"runtime"
 	"strings"
 	"syscall"
@@ -15,7 +15,7 @@ import (
 )
 
 func TestAPeerSaysWhatItIs(t *testing.T) {
-	peer := attach(t, sluicegate.Limits{InitialCredit: 5, MaxChunk: 4096}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 5, MaxChunk: 4096}, files)
 	if peer.Name() == "" || peer.String() != peer.Name() || !strings.Contains(peer.ManifestJSON(), `"1.2.3"`) || peer.PID() != 0 || peer.Dead() != nil {
 		t.Errorf("got %s, %s, %d, %v", peer, peer.ManifestJSON(), peer.PID(), peer.Dead())
 	}
@@ -33,7 +33,7 @@ func TestAPeerSaysWhatItIs(t *testing.T) {
 
 func TestWhatAHandlerTells(t *testing.T) {
 	ctx := guarded(t)
-	call, err := attach(t, sluicegate.Limits{}, false).Call(ctx, tellCap)
+	call, err := attach(t, sluicegate.Limits{}, files).Call(ctx, tellCap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestWhatAHandlerTells(t *testing.T) {
 // HZ-F10: an error or a panic of a handler fails its request and nothing else.
 func TestAHandlerThatFails(t *testing.T) {
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{}, false)
+	peer := attach(t, sluicegate.Limits{}, files)
 	other, err := peer.Call(ctx, holdCap)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestAHandlerThatFails(t *testing.T) {
 
 // Cancelling reaches the handler's context, with the reason, and comes back as what it was.
 func TestCancellingReachesTheHandler(t *testing.T) {
-	peer := attach(t, sluicegate.Limits{}, false)
+	peer := attach(t, sluicegate.Limits{}, files)
 	for _, byContext := range []bool{false, true} {
 		ctx := guarded(t)
 		callCtx, cancel := context.WithCancel(ctx)
@@ -147,7 +147,7 @@ func TestCancellingReachesTheHandler(t *testing.T) {
 // is not.
 func TestCollectionCancelsWhatIsForgotten(t *testing.T) {
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{}, false)
+	peer := attach(t, sluicegate.Limits{}, files)
 	cancelled := make(chan struct{})
 	func() {
 		kept := func() *sluicegate.InputStream {
@@ -188,8 +188,8 @@ func TestCollectionCancelsWhatIsForgotten(t *testing.T) {
 
 func TestForwardChainsCalls(t *testing.T) {
 	ctx := guarded(t)
-	first := attach(t, sluicegate.Limits{InitialCredit: 2, MaxChunk: 5000}, false)
-	second := attach(t, sluicegate.Limits{InitialCredit: 7}, true)
+	first := attach(t, sluicegate.Limits{InitialCredit: 2, MaxChunk: 5000}, files)
+	second := attach(t, sluicegate.Limits{InitialCredit: 7}, pipes)
 	data := strings.Repeat("end to end ", 100_000)
 	one := feed(t, ctx, first, echoCap, func(in *sluicegate.OutputStream) error {
 		_, err := in.WriteString(data)
@@ -235,9 +235,6 @@ func TestASpawnedCartridge(t *testing.T) {
 // HZ-C14: a cartridge that is killed ends its calls within a second, with an error that says so, and
 // the host lives.
 func TestAKilledCartridge(t *testing.T) {
-	if signal.Ignored(syscall.SIGPIPE) {
-		t.Error("somebody ignores SIGPIPE")
-	}
 	ctx := guarded(t)
 	peer, err := spawn(t, "serve")
 	if err != nil {
@@ -316,4 +313,92 @@ func TestCartridgesThatDoNotStart(t *testing.T) {
 	if _, err := engine.Attach(ctx, hostReads, hostWrites); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// HZ-C15: closing does not wait for a cartridge that is frozen, and releases everybody.
+func TestAFrozenCartridge(t *testing.T) {
+	ctx := guarded(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := sluicegate.NewEngine(sluicegate.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := engine.Spawn(ctx, sluicegate.Command{Program: self, Env: []string{"SLUICEGATE_TEST_CARTRIDGE=serve"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := peer.Call(ctx, holdCap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := output(t, ctx, call)
+	if _, err := out.Recv(ctx); err != nil {
+		t.Fatal(err)
+	}
+	in, err := call.Input("media:blob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(peer.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 10)
+	for range 5 {
+		go func() {
+			_, err := out.Recv(ctx)
+			done <- err
+		}()
+		go func() {
+			_, err := in.Write(make([]byte, 64<<20))
+			done <- err
+		}()
+	}
+	until(t, "the first chunk to go out", func() bool { return in.Stats().Chunks > 0 })
+	begun := time.Now()
+	if err := engine.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 10 {
+		if err := <-done; !errors.Is(err, sluicegate.ErrClosed) && !errors.Is(err, sluicegate.ErrPeerDied) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// HZ-F14: no signal disposition changes, whatever the library does.
+func TestSignalsAreLeftAlone(t *testing.T) {
+	before := signals(t)
+	peer, err := spawn(t, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := feed(t, guarded(t), peer, echoCap, emitAll(guarded(t), "x"))
+	if _, err := call.Wait(guarded(t)); err != nil {
+		t.Error(err)
+	}
+	peer.Kill()
+	if after := signals(t); after != before {
+		t.Errorf("before: %s, after: %s", before, after)
+	}
+}
+
+// signals answers which signals this process ignores and catches.
+func signals(t *testing.T) string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Logf("dispositions are not told here: %v", err)
+	}
+	var masks []string
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "SigIgn") || strings.HasPrefix(line, "SigCgt") {
+			masks = append(masks, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(masks, " ")
 }

@@ -40,8 +40,8 @@ func descriptors(r io.Reader, w io.Writer) (read, write int, err error) {
 			_, _ = io.Copy(w, pumpOut)
 			_ = pumpOut.Close()
 			if half, ok := w.(interface{ CloseWrite() error }); ok {
-				_ = half.CloseWrite()
-			} else if any(w) != any(r) {
+				_ = half.CloseWrite() // the other end may still have something to say
+			} else {
 				hangUp(w)
 			}
 		}()

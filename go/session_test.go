@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -144,19 +146,33 @@ func testCartridge() *sluicegate.Cartridge {
 	return c
 }
 
-// attach serves the test cartridge in this process and attaches it, over pipes of the system or, if
-// plain is set, over readers and writers that are no files.
-func attach(t *testing.T, limits sluicegate.Limits, plain bool) *sluicegate.Peer {
+// The transports that attach knows.
+const (
+	files   = "files"    // pipes of the system
+	pipes   = "io.Pipe"  // readers and writers that are no files
+	sockets = "socket"   // one connection for both directions, which can be half closed
+	conns   = "net.Pipe" // one that cannot
+)
+
+// attach serves the test cartridge in this process and attaches it.
+func attach(t *testing.T, limits sluicegate.Limits, transport string) *sluicegate.Peer {
 	t.Helper()
 	ctx := guarded(t)
 	var toCartridge, hostReads io.Reader
 	var hostWrites, fromCartridge io.Writer
-	if plain {
-		toCartridge, hostWrites = io.Pipe()
-		hostReads, fromCartridge = io.Pipe()
-	} else {
+	switch transport {
+	case files:
 		toCartridge, hostWrites = pipe(t)
 		hostReads, fromCartridge = pipe(t)
+	case pipes:
+		toCartridge, hostWrites = io.Pipe()
+		hostReads, fromCartridge = io.Pipe()
+	case sockets:
+		host, cartridge := socketPair(t)
+		toCartridge, hostWrites, hostReads, fromCartridge = cartridge, host, host, cartridge
+	case conns:
+		host, cartridge := net.Pipe()
+		toCartridge, hostWrites, hostReads, fromCartridge = cartridge, host, host, cartridge
 	}
 	served := make(chan error, 1)
 	go func() { served <- testCartridge().ServeConn(ctx, toCartridge, fromCartridge) }()
@@ -182,6 +198,24 @@ func attach(t *testing.T, limits sluicegate.Limits, plain bool) *sluicegate.Peer
 		}
 	})
 	return peer
+}
+
+func socketPair(t *testing.T) (net.Conn, net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	one, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return one, other
 }
 
 func pipe(t *testing.T) (*os.File, *os.File) {

@@ -30,7 +30,7 @@ func emitAll(ctx context.Context, values ...any) func(*sluicegate.OutputStream) 
 func TestValuesKeepTheirTypes(t *testing.T) {
 	ctx := guarded(t)
 	values := []any{0, uint64(1<<64 - 1), -5, 1.25, true, nil, "text", []any{1, "a"}, map[string]any{"k": "v"}, []byte("bytes")}
-	call := feed(t, ctx, attach(t, sluicegate.Limits{}, false), echoCap, emitAll(ctx, values...))
+	call := feed(t, ctx, attach(t, sluicegate.Limits{}, files), echoCap, emitAll(ctx, values...))
 	var got []sluicegate.Value
 	for item, err := range output(t, ctx, call).Items(ctx) {
 		if err != nil {
@@ -58,13 +58,13 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 // Bytes of any size pass, however small window and chunks are, over files and over plain readers.
 func TestBytesPassWhole(t *testing.T) {
 	for _, limits := range []sluicegate.Limits{{MaxChunk: 262_144}, {InitialCredit: 1, MaxChunk: 100}, {InitialCredit: 3, MaxChunk: 70_000}} {
-		for _, plain := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%+v plain %v", limits, plain), func(t *testing.T) {
+		for _, transport := range []string{files, pipes, sockets, conns} {
+			t.Run(fmt.Sprintf("%s %d", transport, limits.MaxChunk), func(t *testing.T) {
 				ctx := guarded(t)
 				source := rand.NewChaCha8([32]byte{7})
 				data := make([]byte, 12_345+20*limits.MaxChunk)
 				_, _ = source.Read(data)
-				peer := attach(t, limits, plain)
+				peer := attach(t, limits, transport)
 				call := feed(t, ctx, peer, echoCap, func(in *sluicegate.OutputStream) error {
 					for rest := data; len(rest) > 0; {
 						n := min(len(rest), 1+int(source.Uint64()%300_000))
@@ -95,7 +95,7 @@ func sum(data []byte) []byte {
 
 func TestReaderReadsInPieces(t *testing.T) {
 	ctx := guarded(t)
-	call := feed(t, ctx, attach(t, sluicegate.Limits{}, false), echoCap, emitAll(ctx, []byte("byt"), []byte("es")))
+	call := feed(t, ctx, attach(t, sluicegate.Limits{}, files), echoCap, emitAll(ctx, []byte("byt"), []byte("es")))
 	reader := output(t, ctx, call).Reader(ctx)
 	var got []byte
 	for buffer := make([]byte, 1); ; {
@@ -118,7 +118,7 @@ func TestReaderReadsInPieces(t *testing.T) {
 
 func TestReaderRefusesWhatAreNoBytes(t *testing.T) {
 	ctx := guarded(t)
-	call := feed(t, ctx, attach(t, sluicegate.Limits{}, false), echoCap, emitAll(ctx, []byte("x"), 7))
+	call := feed(t, ctx, attach(t, sluicegate.Limits{}, files), echoCap, emitAll(ctx, []byte("x"), 7))
 	got, err := io.ReadAll(output(t, ctx, call).Reader(ctx))
 	if string(got) != "x" || !errors.Is(err, sluicegate.ErrWrongMode) {
 		t.Errorf("got %q, %v", got, err)
@@ -129,7 +129,7 @@ func TestReaderRefusesWhatAreNoBytes(t *testing.T) {
 // HZ-W03: an item wider than the window arrives whole, with its metadata.
 func TestItemsWiderThanTheWindow(t *testing.T) {
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{InitialCredit: 2, MaxChunk: 1000}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 2, MaxChunk: 1000}, files)
 	sizes := []int{1, 50_000, 0, 999, 1000, 1001}
 	call, err := peer.Call(ctx, itemsCap)
 	if err != nil {
@@ -179,7 +179,7 @@ func TestItemsWiderThanTheWindow(t *testing.T) {
 func TestTimedReceivesLoseNothing(t *testing.T) {
 	ctx := guarded(t)
 	const n = 5000
-	peer := attach(t, sluicegate.Limits{InitialCredit: 4}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 4}, files)
 	out := output(t, ctx, feed(t, ctx, peer, countCap, emitAll(ctx, n)))
 	for next := uint64(0); ; {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(next%200)*time.Microsecond)
@@ -206,7 +206,7 @@ func TestTimedReceivesLoseNothing(t *testing.T) {
 func TestCancellingReceivesAndWrites(t *testing.T) {
 	const waiters = 500
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{InitialCredit: 1}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 1}, files)
 	held, err := peer.Call(ctx, holdCap)
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestCancellingReceivesAndWrites(t *testing.T) {
 // HZ-C19: a reader that does not read holds its sender back at the window.
 func TestAReaderThatSleepsHoldsItsSenderBack(t *testing.T) {
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{InitialCredit: 4, MaxChunk: 1000}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 4, MaxChunk: 1000}, files)
 	call, err := peer.Call(ctx, holdCap)
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestAReaderThatSleepsHoldsItsSenderBack(t *testing.T) {
 
 func TestUnboundedStreamsAreNotCollected(t *testing.T) {
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{}, false)
+	peer := attach(t, sluicegate.Limits{}, files)
 	call, err := peer.Call(ctx, foreverCap)
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestUnboundedStreamsAreNotCollected(t *testing.T) {
 func TestManyWritersAndReaders(t *testing.T) {
 	const goroutines, each = 8, 200
 	ctx := guarded(t)
-	peer := attach(t, sluicegate.Limits{InitialCredit: 3}, false)
+	peer := attach(t, sluicegate.Limits{InitialCredit: 3}, files)
 	call := feed(t, ctx, peer, echoCap, func(in *sluicegate.OutputStream) error {
 		var writers sync.WaitGroup
 		failures := make([]error, goroutines)
@@ -367,7 +367,7 @@ func TestManyWritersAndReaders(t *testing.T) {
 
 func TestCloseMayBeCalledAgain(t *testing.T) {
 	ctx := guarded(t)
-	call := feed(t, ctx, attach(t, sluicegate.Limits{}, false), echoCap, func(in *sluicegate.OutputStream) error {
+	call := feed(t, ctx, attach(t, sluicegate.Limits{}, files), echoCap, func(in *sluicegate.OutputStream) error {
 		if _, err := in.WriteString("held back by coalescing"); err != nil {
 			return err
 		}
