@@ -37,7 +37,8 @@ impl Chunk {
             return Err(PyBufferError::new_err("no view to fill"));
         }
         let bytes = &slf.get().0;
-        let length = isize::try_from(bytes.len()).map_err(|_| PyBufferError::new_err("too long"))?;
+        let length =
+            isize::try_from(bytes.len()).map_err(|_| PyBufferError::new_err("too long"))?;
         let start = bytes.as_ptr().cast_mut().cast();
         // SAFETY: the bytes do not move or change while `slf` lives, and the view holds `slf`. The
         // view is read-only, so nobody writes through the pointer.

@@ -78,7 +78,8 @@ impl Op {
         convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
         undo: impl FnOnce(T) + Send + 'static,
     ) -> Self {
-        let steps = Typed { op: Some(wait::Op::new(future)), answer: None, end: Some((convert, undo)) };
+        let steps =
+            Typed { op: Some(wait::Op::new(future)), answer: None, end: Some((convert, undo)) };
         Op(Owned::new(Mutex::new(Slot::Idle(Box::new(steps)))))
     }
 

@@ -65,9 +65,8 @@ impl Session {
     ) -> PyResult<Op> {
         let manifest = Manifest::from_json(manifest).map_err(|error| errors::raise(&error))?;
         let cartridge = Cartridge::new(manifest).limits(limits_in(limits)?);
-        let session = |py: Python<'_>, session| {
-            Ok(Py::new(py, Session(Owned::new(session)))?.into_any())
-        };
+        let session =
+            |py: Python<'_>, session| Ok(Py::new(py, Session(Owned::new(session)))?.into_any());
         Ok(match descriptors {
             None => Op::new(offload("handshake", || cartridge.serve_stdio()), session),
             Some((reader, writer)) => {
@@ -192,7 +191,8 @@ impl Request {
             None => {
                 let name = raised.get_type().name()?;
                 let text = raised.str()?.to_string();
-                let message = if text.is_empty() { name.to_string() } else { format!("{name}: {text}") };
+                let message =
+                    if text.is_empty() { name.to_string() } else { format!("{name}: {text}") };
                 Error::new(ErrorKind::Remote, message)
             }
         };

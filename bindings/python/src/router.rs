@@ -1,8 +1,8 @@
 //! Brings grants to gates.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
-use pyo3::exceptions::PyTypeError;
 use sluicegate::{CreditRouter, Delivery};
 
 use crate::errors;

@@ -186,7 +186,9 @@ impl InputStream {
                 all.extend_from_slice(item.value.as_bytes().ok_or_else(|| wrong("bytes", &item))?);
             }
             all.extend_from_slice(&rest);
-            Ok(buffer::copied(py, if all.len() == rest.len() { &rest } else { &all })?.into_any().unbind())
+            Ok(buffer::copied(py, if all.len() == rest.len() { &rest } else { &all })?
+                .into_any()
+                .unbind())
         })
     }
 
@@ -300,11 +302,7 @@ impl OutputStream {
     }
 
     #[pyo3(signature = (value, meta, /))]
-    fn emit_item(
-        &self,
-        value: &Bound<'_, PyAny>,
-        meta: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Op> {
+    fn emit_item(&self, value: &Bound<'_, PyAny>, meta: Option<&Bound<'_, PyAny>>) -> PyResult<Op> {
         let stream = self.0.get()?;
         Ok(done(stream.emit_list_item(value::from_python(value)?, value::meta_from(meta)?)))
     }
@@ -356,11 +354,7 @@ impl StreamSender {
     }
 
     #[pyo3(signature = (value, meta, /))]
-    fn emit_item(
-        &self,
-        value: &Bound<'_, PyAny>,
-        meta: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Op> {
+    fn emit_item(&self, value: &Bound<'_, PyAny>, meta: Option<&Bound<'_, PyAny>>) -> PyResult<Op> {
         let sender = self.0.get()?;
         Ok(done(sender.emit_list_item(value::from_python(value)?, value::meta_from(meta)?)))
     }
