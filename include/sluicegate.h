@@ -729,11 +729,11 @@ uint64_t sluice_live_handles(void);
 /**
  * Panics inside the library on purpose, so that a binding can test that nothing crosses.
  *
- * gate     may be NULL; a gate is left broken: from then on it answers SLUICE_BROKEN
+ * router   may be NULL; a router is left broken: from then on it answers SLUICE_BROKEN
  * returns  SLUICE_PANIC | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
  * threads  any number at once; does not wait
  */
-sluice_status sluice_debug_panic(const sluice_gate *gate);
+sluice_status sluice_debug_panic(const sluice_router *router);
 
 /**
  * Makes an error, to close, cancel or fail something with.

@@ -1,17 +1,15 @@
 //! What the library says about itself: versions, the texts of statuses, live handles.
 
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::LazyLock;
-use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 
 use libc::c_char;
 use sluicegate::error::ErrorKind;
 
 use crate::border::Text;
-use crate::gate::Gate;
 use crate::guard::guard;
 use crate::handle;
+use crate::router::Router;
 use crate::status::Status;
 
 /// The version of this header. Compare it with what sluice_abi_version() answers: a library of
@@ -99,30 +97,15 @@ pub extern "C" fn sluice_live_handles() -> u64 {
 
 /// Panics inside the library on purpose, so that a binding can test that nothing crosses.
 ///
-/// gate     may be NULL; a gate is left broken: from then on it answers SLUICE_BROKEN
+/// router   may be NULL; a router is left broken: from then on it answers SLUICE_BROKEN
 /// returns  SLUICE_PANIC | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluice_debug_panic(gate: *const Gate) -> Status {
+pub unsafe extern "C" fn sluice_debug_panic(router: *const Router) -> Status {
     guard(|| {
-        if !gate.is_null() {
-            let gate = handle::get(gate)?;
-            // Standing in line clones the waker under the gate's lock; this one panics there.
-            let waker = panicking_waker();
-            let mut acquire = pin!(gate.0.acquire(u64::MAX));
-            let _never = acquire.as_mut().poll(&mut Context::from_waker(&waker));
+        if !router.is_null() {
+            handle::get(router)?.break_on_purpose();
         }
         panic!("on purpose")
     })
-}
-
-fn panicking_waker() -> Waker {
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |_| panic!("on purpose, under the gate's lock"),
-        |_| (),
-        |_| (),
-        |_| (),
-    );
-    // SAFETY: the functions of the table never touch the data pointer, and each is thread-safe.
-    unsafe { Waker::from_raw(RawWaker::new(std::ptr::null(), &TABLE)) }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fs::File;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::io::{self, IoSlice, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
 use libc::{c_char, c_int};
@@ -281,8 +282,33 @@ pub unsafe extern "C" fn sluice_cartridge_serve_fds(
     })
 }
 
+/// The write end of a transport. A socket is shut down for writing when it goes, because its
+/// descriptor may live on as the read end and the other side waits for the end of the stream.
+pub(crate) struct WriteEnd(File);
+
+impl Write for WriteEnd {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.write(data)
+    }
+
+    fn write_vectored(&mut self, data: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.write_vectored(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for WriteEnd {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is this file's own. It fails on a pipe, which needs no shutdown.
+        let _ = unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) };
+    }
+}
+
 /// Takes two descriptors over.
-pub(crate) fn files(read_fd: c_int, write_fd: c_int) -> Result<(File, File), Fail> {
+pub(crate) fn files(read_fd: c_int, write_fd: c_int) -> Result<(File, WriteEnd), Fail> {
     let own = |fd: c_int| {
         // SAFETY: the caller's duty: a descriptor that is handed over is the library's from now on.
         (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
@@ -294,7 +320,7 @@ pub(crate) fn files(read_fd: c_int, write_fd: c_int) -> Result<(File, File), Fai
         own(write_fd).map(Ok)
     };
     match (reader, writer) {
-        (Some(reader), Some(Ok(writer))) => Ok((reader.into(), writer.into())),
+        (Some(reader), Some(Ok(writer))) => Ok((reader.into(), WriteEnd(writer.into()))),
         (_, Some(Err(e))) => Err(Error::new(ErrorKind::Io, e.to_string()).into()),
         _ => Err(border::invalid("a descriptor is negative")),
     }

@@ -1,7 +1,10 @@
 //! `sluice_router`: brings grants to gates.
 
+use std::borrow::Borrow;
+use std::hash::{Hash, Hasher};
+
 use libc::c_char;
-use sluicegate::{CreditRouter, Delivery as Delivered};
+use sluicegate::{CreditGate, CreditRouter, Delivery as Delivered};
 
 use crate::border;
 use crate::gate::Gate;
@@ -10,8 +13,38 @@ use crate::handle::{self, object};
 use crate::status::Status;
 
 /// The gates of the streams that are open for sending, by request and stream name.
-pub struct Router(CreditRouter<Vec<u8>>);
+pub struct Router(CreditRouter<Key>);
 object!(Router = 5);
+
+/// What identifies a request: any bytes.
+#[derive(Clone, PartialEq, Eq)]
+enum Key {
+    Bytes(Vec<u8>),
+    /// Panics when it is looked at, which a router does under its lock: see `sluice_debug_panic`.
+    Panics,
+}
+
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        match self {
+            Key::Bytes(bytes) => bytes,
+            Key::Panics => panic!("on purpose, under the router's lock"),
+        }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Borrow::<[u8]>::borrow(self).hash(state); // as the bytes hash, which `Borrow` asks for
+    }
+}
+
+impl Router {
+    /// Panics under the router's lock, which leaves it broken.
+    pub(crate) fn break_on_purpose(&self) {
+        self.0.register(Key::Panics, None, &CreditGate::new(0));
+    }
+}
 
 /// What became of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +115,7 @@ pub unsafe extern "C" fn sluice_router_register(
     gate: *const Gate,
 ) -> Status {
     guard(|| {
-        let request = border::bytes(request, request_len)?.to_vec();
+        let request = Key::Bytes(border::bytes(request, request_len)?.to_vec());
         let stream = border::text_opt(stream, stream_len)?;
         let gate = handle::get(gate)?;
         handle::get(router)?.0.register(request, stream, &gate.0);

@@ -1,0 +1,81 @@
+/* The least a test needs: a list of cases, a check that goes on, a count at the end. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stddef.h>
+
+#include <sluicegate.h>
+
+#include "../bell.h"
+
+typedef struct check_case {
+  const char *name;
+  void (*run)(void);
+} check_case;
+
+/* Each file's cases, ended by a NULL name. */
+extern const check_case abi_cases[];
+extern const check_case handle_cases[];
+extern const check_case gate_cases[];
+extern const check_case waker_cases[];
+extern const check_case panic_cases[];
+extern const check_case fork_cases[];
+extern const check_case signal_cases[];
+extern const check_case stream_cases[];
+extern const check_case call_cases[];
+extern const check_case process_cases[];
+
+/* Notes a failure; the case goes on. Any thread. */
+void check_failed(const char *file, int line, const char *what, const char *detail);
+
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) { \
+      check_failed(__FILE__, __LINE__, #condition, ""); \
+    } \
+  } while (0)
+
+/* Checks what a call answers, and says what it answered instead. */
+#define CHECK_STATUS(expected, call) \
+  do { \
+    const sluice_status check_status_ = (call); \
+    if (check_status_ != (expected)) { \
+      check_failed(__FILE__, __LINE__, #expected " == " #call, \
+                   sluice_status_name(check_status_)); \
+    } \
+  } while (0)
+
+#define CHECK_OK(call) CHECK_STATUS(SLUICE_OK, call)
+
+/* The same, and shows the error that came with it. Releases it. */
+void check_ok_with(const char *file, int line, const char *what, sluice_status status,
+                   sluice_error *err);
+#define CHECK_OK_ERR(call, err) check_ok_with(__FILE__, __LINE__, #call, (call), (err))
+
+/* How much less there is to do where a checker makes everything slow. */
+int check_rounds(int rounds);
+
+/* A host and a cartridge in this process, joined by a socket pair. */
+typedef struct pair {
+  sluice_engine *engine;
+  sluice_peer *peer;
+  sluice_cartridge *cartridge;
+  pthread_t thread;
+  int fd;
+} pair;
+
+void pair_open(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge);
+void pair_close(pair *pair);
+
+/* The cartridge of these tests, with all its handlers. Yours to release. */
+sluice_cartridge *test_cartridge(void);
+/* How often a handler's release function ran. */
+unsigned handler_releases(void);
+
+#define CAP_ECHO "cap:echo;in=media:blob;out=media:blob"
+#define CAP_ITEMS "cap:items;in=media:items;out=media:items"
+#define CAP_FOREVER "cap:forever;in=media:blob;out=media:blob"
+#define CAP_FAIL "cap:fail;in=media:blob;out=media:blob"
+#define CAP_TALK "cap:talk;in=media:blob;out=media:text"
+
+#endif
