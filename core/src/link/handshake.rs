@@ -29,8 +29,10 @@ pub fn propose<R: Read, W: Write>(
     writer: &mut FrameWriter<W>,
     ours: Limits,
 ) -> Result<CartridgeHello, Error> {
-    writer.write(&Frame::hello(&ours, PROTOCOL_VERSION))?;
+    let sent = writer.write(&Frame::hello(&ours, PROTOCOL_VERSION));
+    // Why it does not listen is best told by what it said.
     let hello = read_hello(reader, "cartridge")?;
+    sent?;
     let limits = agree(&hello, ours, "cartridge")?;
     let manifest = byte_string(&hello, "manifest")?;
     let pools = byte_string(&hello, "pools")?;

@@ -194,6 +194,9 @@ impl Connection {
                     if let Err(reason) = self.frame(frame, role) {
                         return reason;
                     }
+                    if let Some(reason) = self.is_dead() {
+                        return reason; // there is nobody left to read for
+                    }
                 }
                 Ok(None) => {
                     return Error::new(ErrorKind::PeerDied, "the peer closed the connection");

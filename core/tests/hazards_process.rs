@@ -1,0 +1,296 @@
+//! Hazards of a cartridge that is a process: its start, its stderr, its death, its silence.
+
+mod support;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sluicegate::wait::block_on;
+use sluicegate::{
+    Cap, Cartridge, Command, Deadline, Engine, Error, ErrorKind, Manifest, Peer, Request, Value,
+};
+use support::{ECHO, echo, engine, limits, within};
+
+const LIMIT: Duration = Duration::from_secs(30);
+const STDERR: &str = "cap:stderr;in=media:void;out=media:text";
+const FOREVER: &str = "cap:forever;in=media:void;out=media:blob";
+const BURST: &str = "cap:burst;in=media:void;out=media:blob";
+const HOLD: &str = "cap:hold;in=media:blob;out=media:blob";
+const ROLE: &str = "SLUICEGATE_TEST_CARTRIDGE";
+
+/// Not a test by itself: the cartridge that the tests below start, in a process of its own. Its
+/// frames go to descriptor 3, since the test harness prints on stdout.
+#[test]
+fn cartridge() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    let frames = File::options().write(true).open("/proc/self/fd/3").expect("given by the test");
+    let stdin = File::open("/proc/self/fd/0").expect("given by the test");
+    let manifest = [ECHO, STDERR, FOREVER, BURST, HOLD]
+        .iter()
+        .fold(Manifest::new("child", "1"), |manifest, cap| manifest.cap(Cap::new(cap)));
+    let ended = Cartridge::new(manifest)
+        .handler(ECHO, echo)
+        .handler(STDERR, |request| {
+            shout(5 * 1024 * 1024);
+            request.output().blocking_emit(Value::Text("said".into()))?;
+            shout(5 * 1024 * 1024);
+            Ok(())
+        })
+        .handler(FOREVER, |request| {
+            (0..).try_for_each(|n| request.output().blocking_emit(Value::Uint(n)))
+        })
+        .handler(BURST, |request| {
+            (0..8).try_for_each(|n| request.output().blocking_emit(Value::Uint(n)))?;
+            block_on(request.finish(None, None), Deadline::NEVER)??;
+            // Whatever is on its way to it is never read.
+            thread::sleep(Duration::from_millis(20));
+            std::process::exit(0)
+        })
+        .handler(HOLD, |request: &Request| {
+            let _held = request.blocking_input()?;
+            request.output().start(sluicegate::StartOptions::default())?;
+            Err(block_on(request.cancelled(), Deadline::NEVER)?)
+        })
+        .run(stdin, frames);
+    std::process::exit(i32::from(ended.is_err()));
+}
+
+fn shout(bytes: usize) {
+    let line = [&[b'x'; 1023][..], b"\n"].concat();
+    for _ in 0..bytes / line.len() {
+        std::io::stderr().write_all(&line).expect("stderr is open");
+    }
+    std::io::stderr().write_all(b"the last words\n").expect("stderr is open");
+}
+
+fn child() -> Command {
+    let this = std::env::current_exe().expect("this test");
+    Command::new("sh")
+        .arg("-c")
+        .arg("exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
+        .arg(this)
+        .env(ROLE, "1")
+}
+
+fn spawn(engine: &Engine) -> Peer {
+    engine.spawn(&child()).expect("the handshake passes")
+}
+
+fn signal(peer: &Peer, signal: Signal) {
+    let pid = i32::try_from(peer.pid().expect("a process")).expect("fits");
+    kill(Pid::from_raw(pid), signal).expect("it lives");
+}
+
+fn sh(script: &str) -> Command {
+    Command::new("sh").arg("-c").arg(script)
+}
+
+fn refused(what: &str, command: Command) -> Error {
+    let label = command.label();
+    let error = within(LIMIT, what, move || {
+        engine(limits(4, 64)).spawn(&command).expect_err("not a cartridge")
+    });
+    assert!(error.message().contains(&label), "names the cartridge: {error}");
+    error
+}
+
+#[test]
+fn what_cannot_be_started_says_why() {
+    let error = refused("missing", Command::new("/nonexistent/cartridge"));
+    assert_eq!(error.kind(), ErrorKind::Spawn);
+    assert!(error.message().contains("No such file"), "{error}");
+    let path = std::env::temp_dir().join(format!("sluicegate-plain-{}", std::process::id()));
+    fs::write(&path, "not a program").expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("set");
+    let error = refused("not executable", Command::new(&path));
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(error.kind(), ErrorKind::Spawn);
+    assert!(error.message().contains("denied"), "{error}");
+    let error = refused("no such directory", sh("true").cwd("/nonexistent"));
+    assert_eq!(error.kind(), ErrorKind::Spawn);
+}
+
+#[test]
+fn what_ends_early_tells_its_status_and_its_last_words() {
+    let error = refused("exits", sh("echo the lens is missing >&2; exit 3"));
+    assert_eq!(error.kind(), ErrorKind::PeerDied);
+    assert!(error.message().contains("exit status: 3"), "{error}");
+    assert!(error.message().contains("the lens is missing"), "{error}");
+    let error = refused("is killed", sh("kill -9 $$"));
+    assert_eq!(error.kind(), ErrorKind::PeerDied);
+    assert!(error.message().contains("signal: 9"), "{error}");
+    let error = refused("prints", sh("echo Hello, I am a program; cat >/dev/null"));
+    assert_eq!(error.kind(), ErrorKind::FrameTooLarge);
+    assert!(error.message().contains("Hell") && error.message().contains("3670016"), "{error}");
+    let error = refused("closes its pipe", sh("exec >&-; exec sleep 60"));
+    assert_eq!(error.kind(), ErrorKind::PeerDied);
+    let error = refused("cuts a frame", sh("printf '\\0\\0\\0\\011abc'"));
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert!(error.message().contains("3 of 9"), "{error}");
+}
+
+/// HZ-C13: 10 MiB on stderr hold up nothing, and their end is kept.
+#[test]
+fn hz_c13_stderr_is_drained_and_its_end_is_kept() {
+    within(LIMIT, "stderr", || {
+        let engine = engine(limits(4, 64));
+        let peer = spawn(&engine);
+        let call = peer.call(STDERR).expect("live");
+        let said = call.blocking_output().expect("a result").blocking_collect_text();
+        assert_eq!(said.expect("answered"), "said");
+        call.blocking_wait().expect("success");
+        block_on(peer.close(), Deadline::NEVER).expect("no limit");
+        let tail = peer.stderr_tail();
+        assert!(tail.len() <= 64 * 1024 && tail.len() > 32 * 1024, "{}", tail.len());
+        assert!(tail.contains("the last words"));
+    });
+}
+
+/// HZ-C14: a hard kill while the host sends is an error of the send, within a second, and tells how
+/// the cartridge ended. Another cartridge never notices.
+#[test]
+fn hz_c14_a_hard_kill_is_an_error_and_no_more() {
+    within(LIMIT, "hard kill", || {
+        let engine = engine(limits(4, 1024));
+        let beside = spawn(&engine);
+        for round in 0..6 {
+            let peer = spawn(&engine);
+            let call = peer.call(if round % 2 == 0 { ECHO } else { FOREVER }).expect("live");
+            let input = call.input("media:blob").expect("open");
+            let (begun, has_begun) = mpsc::channel();
+            let sender = thread::spawn(move || {
+                loop {
+                    if let Err(error) = input.blocking_write(&[7; 4096]) {
+                        return error;
+                    }
+                    let _ = begun.send(()); // the test listens once
+                }
+            });
+            let reading = call.clone();
+            let receiver = thread::spawn(move || {
+                let output = reading.blocking_output()?;
+                loop {
+                    assert!(output.blocking_recv()?.is_some(), "a clean end it is not");
+                }
+                #[allow(unreachable_code)]
+                Ok::<(), Error>(())
+            });
+            has_begun.recv().expect("it sends");
+            let killed = Instant::now();
+            signal(&peer, Signal::SIGKILL);
+            let errors = [
+                sender.join().expect("no panic"),
+                receiver.join().expect("no panic").expect_err("over"),
+                call.blocking_wait().expect_err("over"),
+            ];
+            assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::PeerDied, "{error}");
+                assert!(error.message().contains("signal: 9"), "{error}");
+                assert!(error.message().contains("exec"), "names the cartridge: {error}");
+            }
+        }
+        let call = beside.call(ECHO).expect("live");
+        call.input("media:blob").expect("open").blocking_emit(Value::Uint(7)).expect("sent");
+        call.blocking_finish_input().expect("sent");
+        let items = call.blocking_output().expect("a result").blocking_collect_items();
+        assert_eq!(items.expect("unharmed").len(), 1);
+    });
+}
+
+/// HZ-C15: closing a frozen cartridge returns within 2 s, and everybody who waited is told.
+#[test]
+fn hz_c15_close_does_not_wait_for_a_frozen_peer() {
+    within(LIMIT, "frozen peer", || {
+        let engine = engine(limits(2, 64 * 1024));
+        let peer = spawn(&engine);
+        let mut threads: Vec<thread::JoinHandle<Error>> = Vec::new();
+        let mut calls = Vec::new();
+        for _ in 0..5 {
+            let call = peer.call(HOLD).expect("live");
+            let input = call.input("media:blob").expect("open");
+            input.start(sluicegate::StartOptions::default()).expect("open");
+            let output = call.blocking_output().expect("a result");
+            threads.push(thread::spawn(move || {
+                loop {
+                    if let Err(error) = input.blocking_write(&[7; 64 * 1024]) {
+                        return error;
+                    }
+                }
+            }));
+            threads.push(thread::spawn(move || output.blocking_recv().expect_err("over")));
+            calls.push(call);
+        }
+        signal(&peer, Signal::SIGSTOP);
+        // Fill the pipe too, so that the writing thread stands still.
+        for _ in 0..5 {
+            let call = peer.call(HOLD).expect("live");
+            let input = call.input("media:blob").expect("open");
+            threads.push(thread::spawn(move || {
+                loop {
+                    if let Err(error) = input.blocking_write(&[7; 64 * 1024]) {
+                        return error;
+                    }
+                }
+            }));
+            calls.push(call);
+        }
+        let begun = Instant::now();
+        block_on(peer.close(), Deadline::NEVER).expect("no limit");
+        assert!(begun.elapsed() <= Duration::from_secs(2), "{:?}", begun.elapsed());
+        for thread in threads {
+            let error = thread.join().expect("no panic");
+            assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        }
+        assert!(begun.elapsed() <= Duration::from_secs(2), "{:?}", begun.elapsed());
+        for call in calls {
+            assert_eq!(call.blocking_wait().expect_err("over").kind(), ErrorKind::Closed);
+        }
+    });
+}
+
+/// HZ-L04: a cartridge that answers and exits at once has answered, however late the consumer.
+#[test]
+fn hz_l04_a_process_that_answers_and_exits_has_answered() {
+    within(LIMIT, "exits at once", || {
+        for round in 0..8 {
+            let engine = engine(limits(8, 64));
+            let peer = spawn(&engine);
+            let call = peer.call(BURST).expect("live");
+            if round % 2 == 0 {
+                block_on(peer.died(), Deadline::NEVER).expect("no limit"); // consumed when it is gone
+            }
+            let items = call.blocking_output().expect("a result").blocking_collect_items();
+            assert_eq!(items.expect("whole").len(), 8);
+            call.blocking_wait().expect("success");
+        }
+    });
+}
+
+/// What a cartridge leaves behind may hold its pipes; closing does not wait for that.
+#[test]
+fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
+    within(LIMIT, "grandchild", || {
+        let engine = engine(limits(4, 64));
+        let this = std::env::current_exe().expect("this test");
+        let command = Command::new("sh")
+            .arg("-c")
+            .arg("sleep 4 & exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
+            .arg(this)
+            .env(ROLE, "1");
+        let peer = engine.spawn(&command).expect("the handshake passes");
+        let call = peer.call(HOLD).expect("live");
+        let begun = Instant::now();
+        block_on(peer.close(), Deadline::NEVER).expect("no limit");
+        assert_eq!(call.blocking_wait().expect_err("over").kind(), ErrorKind::Closed);
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    });
+}

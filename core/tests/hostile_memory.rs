@@ -1,0 +1,175 @@
+//! Floods: whatever a peer sends without reading, memory stays bounded and the link ends with a
+//! reason. One test at a time in this program, since they look at the memory of the process.
+
+#[path = "support/raw.rs"]
+mod raw;
+mod support;
+
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use raw::Raw;
+use sluicegate::frame::{Frame, FrameType};
+use sluicegate::link::FrameReader;
+use sluicegate::{AttributionClass, Cap, Cartridge, ErrorKind, Manifest};
+use support::{ECHO, echo, engine, limits, within};
+
+const LIMIT: Duration = Duration::from_secs(40);
+const MIB: u64 = 1024 * 1024;
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What the process holds now, in bytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("told");
+    let kib: u64 = line.split_whitespace().nth(1).expect("a number").parse().expect("a number");
+    kib * 1024
+}
+
+/// Runs `body` alone, and sees that the process holds at most `bound` more at its end and at each
+/// call of what it is given.
+fn bounded(what: &str, bound: u64, body: impl FnOnce(&dyn Fn()) + Send + 'static) {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let name = what.to_owned();
+    within(LIMIT, what, move || {
+        let before = resident();
+        let look = || {
+            let more = resident().saturating_sub(before);
+            assert!(more < bound, "{name}: {} KiB more", more / 1024);
+        };
+        body(&look);
+        look();
+    });
+}
+
+/// HZ-C08: a host that probes a million times and reads nothing is cut off with a reason.
+#[test]
+fn hz_c08_a_flood_of_probes_is_bounded() {
+    bounded("probes", 96 * MIB, |look| {
+        let (raw, running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), echo);
+        let Raw { mut reader, mut writer, socket, .. } = raw;
+        socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+        let flood = thread::spawn(move || {
+            let sent = (0..1_000_000_u64)
+                .take_while(|n| writer.write(&Frame::heartbeat((*n).into())).is_ok())
+                .count();
+            socket.shutdown(std::net::Shutdown::Write).expect("open");
+            sent
+        });
+        let begun = Instant::now();
+        while !flood.is_finished() {
+            look();
+            assert!(begun.elapsed() < LIMIT);
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(flood.join().expect("no panic") < 1_000_000, "cut off before");
+        let mut answered = 0;
+        while let Ok(Some(_)) = reader.read() {
+            answered += 1;
+        }
+        assert!(answered < 32 * 1024, "{answered} were queued");
+        let error = running.join().expect("no panic").expect_err("cut off");
+        assert_eq!(error.kind(), ErrorKind::LimitReached);
+        assert!(error.message().contains("16384"), "names the limit: {error}");
+    });
+}
+
+/// HZ-C08, the other way round: a cartridge that floods its engine ends its own link.
+#[test]
+fn hz_c08_a_flood_from_a_cartridge_is_bounded() {
+    let floods: [(&str, fn(u64) -> Frame); 2] = [
+        ("probes", |n| Frame::heartbeat(n.into())),
+        ("calls", |n| Frame::req(n.into(), None, "cap:any", "application/cbor")),
+    ];
+    for (what, frame) in floods {
+        bounded(what, 96 * MIB, move |look| {
+            let (raw, peer) = Raw::cartridge(&engine(limits(4, 64)), ECHO);
+            let call = peer.call(ECHO).expect("live");
+            let Raw { mut writer, socket, .. } = raw;
+            socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+            let sent = (0..1_000_000_u64).take_while(|n| writer.write(&frame(*n)).is_ok()).count();
+            assert!(sent < 1_000_000, "cut off before");
+            look();
+            let error = call.blocking_wait().expect_err("cut off");
+            assert_eq!(error.kind(), ErrorKind::LimitReached, "{error}");
+            assert!(error.message().contains("cartridge"), "{error}");
+            assert_eq!(peer.dead(), Some(error));
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        });
+    }
+}
+
+/// L14: logs cost no credit, and what nobody reads of them is bounded by count and by bytes.
+#[test]
+fn a_flood_of_logs_is_bounded() {
+    bounded("logs", 64 * MIB, |look| {
+        let (mut raw, peer) = Raw::cartridge(&engine(limits(4, 64)), ECHO);
+        let call = peer.call(ECHO).expect("live");
+        let id = raw.until(FrameType::Req).id;
+        let long = "x".repeat(MIB as usize);
+        for _ in 0..200 {
+            raw.send(&Frame::log(id, None, "info", AttributionClass::Internal, &long));
+        }
+        for n in 0..5000 {
+            raw.send(&Frame::log(id, None, "info", AttributionClass::Internal, &n.to_string()));
+        }
+        raw.answer(id, &[]);
+        call.blocking_wait().expect("success");
+        look();
+        let mut events = 0;
+        while call.blocking_next_event().is_some() {
+            events += 1;
+        }
+        assert_eq!(events, 1024);
+        assert_eq!(peer.counters().drops["event_unread"]["log"], 5200 - 1024);
+    });
+}
+
+/// HZ-C12: a length prefix is not believed.
+#[test]
+fn hz_c12_a_length_is_not_believed() {
+    const LINKS: u64 = 500;
+    bounded("prefixes", LINKS * 16 * 1024, |_| {
+        let above = u32::try_from(sluicegate::Limits::DEFAULT.max_frame + 1).expect("fits");
+        let mut held = Vec::new();
+        for n in 0..LINKS {
+            let (mut host, plugin) = UnixStream::pair().expect("a pair of sockets");
+            let prefix = if n % 2 == 0 { [0xff; 4] } else { above.to_be_bytes() };
+            std::io::Write::write_all(&mut host, &prefix).expect("written"); // and silence
+            let cartridge = Cartridge::new(Manifest::new("test", "1"));
+            let reader = plugin.try_clone().expect("a second handle");
+            let error = cartridge.serve(reader, plugin).map(drop).expect_err("refused at once");
+            assert_eq!(error.kind(), ErrorKind::FrameTooLarge);
+            held.push(host);
+        }
+    });
+}
+
+/// HZ-C12: neither is one below the limit, as long as its bytes do not come.
+#[test]
+fn hz_c12_a_length_within_the_limit_reserves_little() {
+    const LINKS: usize = 100;
+    bounded("lengths", LINKS as u64 * 64 * 1024, |look| {
+        let length = u32::try_from(sluicegate::Limits::DEFAULT.max_frame).expect("fits");
+        let links: Vec<_> = (0..LINKS)
+            .map(|_| {
+                let (mut near, far) = UnixStream::pair().expect("a pair of sockets");
+                std::io::Write::write_all(&mut near, &length.to_be_bytes()).expect("written");
+                let reading = thread::spawn(move || FrameReader::new(far).read().map(drop));
+                (near, reading)
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(200)); // the readers have reserved what they reserve
+        look();
+        for (near, reading) in links {
+            near.shutdown(std::net::Shutdown::Both).expect("open");
+            assert_eq!(
+                reading.join().expect("no panic").expect_err("cut").kind(),
+                ErrorKind::Malformed
+            );
+        }
+    });
+}
