@@ -90,7 +90,9 @@ impl CallCore {
     /// The next result stream; none once the call has succeeded.
     pub fn next_output(&self) -> Arc<InputOp> {
         let next = self.0.next_output();
-        InputOp::start(async move { next.await.map(|output| output.map(|o| Arc::new(InputCore(o)))) })
+        InputOp::start(
+            async move { next.await.map(|output| output.map(|o| Arc::new(InputCore(o)))) },
+        )
     }
 
     /// The next result stream, which the caller needs.

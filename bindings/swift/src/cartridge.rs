@@ -101,7 +101,9 @@ impl SessionCore {
     /// The next request; none when the host has closed the connection.
     pub fn next_request(&self) -> Arc<RequestOp> {
         let next = self.0.next_request();
-        RequestOp::start(async move { next.await.map(|request| request.map(|r| Arc::new(RequestCore(r)))) })
+        RequestOp::start(async move {
+            next.await.map(|request| request.map(|r| Arc::new(RequestCore(r))))
+        })
     }
 
     /// The agreed limits.
@@ -131,7 +133,11 @@ pub fn serve_stdio(declared: CartridgeDeclaration) -> Arc<SessionOp> {
 
 /// Makes the handshake on two file descriptors, which are closed when the session ends.
 #[uniffi::export]
-pub fn serve_descriptors(declared: CartridgeDeclaration, reading: i32, writing: i32) -> Arc<SessionOp> {
+pub fn serve_descriptors(
+    declared: CartridgeDeclaration,
+    reading: i32,
+    writing: i32,
+) -> Arc<SessionOp> {
     let cartridge = Cartridge::from(declared);
     let (reader, writer) = files(reading, writing);
     SessionOp::start::<Error>(offload("handshake", move || {

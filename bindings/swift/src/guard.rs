@@ -8,7 +8,9 @@ use crate::error::Failure;
 
 /// `call`, with a panic turned into an error. Core marks an object whose lock a panic broke, so
 /// that later calls fail too instead of working on half a state.
-pub(crate) fn guard<T, E: Into<Failure>>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
+pub(crate) fn guard<T, E: Into<Failure>>(
+    call: impl FnOnce() -> Result<T, E>,
+) -> Result<T, Failure> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(answer) => answer.map_err(Into::into),
         Err(panic) => Err(explain(panic.as_ref()).into()),

@@ -89,7 +89,9 @@ impl InputCore {
     /// The next value; no item at the clean end.
     pub fn recv(&self) -> Arc<ItemsOp> {
         let next = self.0.recv();
-        ItemsOp::start(async move { next.await.map(|item| item.map(Lent::from).into_iter().collect()) })
+        ItemsOp::start(
+            async move { next.await.map(|item| item.map(Lent::from).into_iter().collect()) },
+        )
     }
 
     /// Everything as one byte string.
@@ -113,7 +115,9 @@ impl InputCore {
     /// Everything as a list.
     pub fn collect_items(&self) -> Arc<ItemsOp> {
         let all = self.0.collect_items();
-        ItemsOp::start(async move { all.await.map(|all| all.into_iter().map(Lent::from).collect()) })
+        ItemsOp::start(
+            async move { all.await.map(|all| all.into_iter().map(Lent::from).collect()) },
+        )
     }
 
     /// Stops reading.

@@ -23,16 +23,16 @@ pub(crate) fn offload<T: Send + 'static>(
     let shared = Arc::new(Mutex::new(State::Running(None)));
     let theirs = Arc::clone(&shared);
     let spawned = std::thread::Builder::new().name(format!("sluicegate-{name}")).spawn(move || {
-        let outcome = catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| Err(ErrorKind::Panic.into()));
+        let outcome =
+            catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(ErrorKind::Panic.into()));
         let before = std::mem::replace(&mut *theirs.lock(), State::Done(Some(outcome)));
         if let State::Running(Some(waker)) = before {
             waker.wake(); // with the lock released
         }
     });
-    let refused = spawned.err().map(|error| {
-        Error::new(ErrorKind::LimitReached, format!("no thread for {error}"))
-    });
+    let refused = spawned
+        .err()
+        .map(|error| Error::new(ErrorKind::LimitReached, format!("no thread for {error}")));
     std::future::poll_fn(move |context| {
         if let Some(error) = &refused {
             return Poll::Ready(Err(error.clone()));

@@ -69,7 +69,10 @@ impl<T: Send + 'static> Slot<T> {
                 Phase::Answered(answer) => Ok(answer),
                 asking @ Phase::Asking(_) => {
                     *phase = asking;
-                    Err(Error::new(ErrorKind::InvalidArgument, "the operation has not answered yet"))
+                    Err(Error::new(
+                        ErrorKind::InvalidArgument,
+                        "the operation has not answered yet",
+                    ))
                 }
                 Phase::Over => Err(over()),
             }

@@ -43,12 +43,10 @@ impl RouterCore {
 
     /// Credits the stream that a grant names.
     pub fn grant(&self, request: &str, stream: Option<String>, n: u64) -> GrantDelivery {
-        quiet(GrantDelivery::NoRequest, || {
-            match self.0.grant(request, stream.as_deref(), n) {
-                Delivery::Granted => GrantDelivery::Granted,
-                Delivery::NoStream => GrantDelivery::NoStream,
-                Delivery::NoRequest => GrantDelivery::NoRequest,
-            }
+        quiet(GrantDelivery::NoRequest, || match self.0.grant(request, stream.as_deref(), n) {
+            Delivery::Granted => GrantDelivery::Granted,
+            Delivery::NoStream => GrantDelivery::NoStream,
+            Delivery::NoRequest => GrantDelivery::NoRequest,
         })
     }
 
