@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod demo;
 mod generated;
+mod install;
 mod launcher;
 mod laws;
 mod process;
@@ -55,6 +56,8 @@ enum Chore {
     Ci,
     /// Build the native libraries, the packages and the reference cartridges
     Build(Select),
+    /// Put the C library, its header and its pkg-config and CMake files under a prefix
+    Install(install::Options),
     /// Write the generated files
     Gen {
         /// Write nothing; show what is stale, and fail if anything is
@@ -101,6 +104,7 @@ fn run(chore: Chore) -> Result<()> {
             test::conformance(&repo, &setup::run(&repo)?, repeat, &mut tally)
         }
         Chore::Ci => ci::run(&repo, &mut tally),
+        Chore::Install(options) => install::run(&repo, &options),
         Chore::Gen { check } => generated::run(&repo, check),
         Chore::Check(select) => check::run(&repo, &select, &mut tally),
         Chore::Swift { arguments } => {

@@ -12,19 +12,34 @@ type Work<'a> = Box<dyn FnOnce(&mut Tally) -> Result<()> + 'a>;
 /// One named piece of a chore.
 pub struct Step<'a> {
     name: &'static str,
-    needed: bool,
+    kind: Kind,
     work: Work<'a>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Runs when selected; when it fails, the rest still runs.
+    Plain,
+    /// Always runs, since others use what it makes; when it fails, the rest still runs.
+    Prepares,
+    /// Always runs; when it fails, the chore ends there.
+    Needed,
+}
+
 impl<'a> Step<'a> {
-    /// A step that others do not build on: when it fails, the rest still runs.
+    /// A step that no other builds on.
     pub fn new(name: &'static str, work: impl FnOnce(&mut Tally) -> Result<()> + 'a) -> Self {
-        Step { name, needed: false, work: Box::new(work) }
+        Step { name, kind: Kind::Plain, work: Box::new(work) }
     }
 
-    /// A step that the ones after it need: when it fails, the chore ends there.
+    /// A step that makes what some of the others use: it runs whatever is selected.
+    pub fn prepares(name: &'static str, work: impl FnOnce(&mut Tally) -> Result<()> + 'a) -> Self {
+        Step { name, kind: Kind::Prepares, work: Box::new(work) }
+    }
+
+    /// A step without which none of the others can run: when it fails, the chore ends there.
     pub fn needed(name: &'static str, work: impl FnOnce(&mut Tally) -> Result<()> + 'a) -> Self {
-        Step { name, needed: true, work: Box::new(work) }
+        Step { name, kind: Kind::Needed, work: Box::new(work) }
     }
 }
 
@@ -40,7 +55,7 @@ pub struct Select {
 
 impl Select {
     fn takes(&self, step: &Step<'_>) -> bool {
-        step.needed
+        step.kind != Kind::Plain
             || self.steps.is_empty()
             || self.steps.iter().any(|prefix| step.name.starts_with(prefix.as_str()))
     }
@@ -61,7 +76,7 @@ pub fn run(chore: &str, select: &Select, steps: Vec<Step<'_>>, tally: &mut Tally
     }
     let mut failed = Vec::new();
     for step in steps.into_iter().filter(|step| select.takes(step)) {
-        let (name, needed) = (step.name, step.needed);
+        let (name, kind) = (step.name, step.kind);
         println!("\n== {chore}: {name}");
         tally.enter(name);
         let start = Instant::now();
@@ -73,7 +88,7 @@ pub fn run(chore: &str, select: &Select, steps: Vec<Step<'_>>, tally: &mut Tally
                 println!("-- {chore}: {name}: FAILED, {seconds:.1} s: {error:#}");
                 println!("   again: cargo xtask {chore} {name}");
                 failed.push(name);
-                if needed {
+                if kind == Kind::Needed {
                     println!("   the steps after it need it and were not run");
                     break;
                 }
@@ -104,7 +119,7 @@ mod tests {
             Step::needed("build", work("build")),
             Step::new("go-vet", work("go-vet")),
             Step::new("go-test", work("go-test")),
-            Step::new("c", work("c")),
+            Step::prepares("c", work("c")),
         ];
         let select =
             Select { steps: select.iter().map(ToString::to_string).collect(), list: false };
@@ -125,8 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_selects_and_a_wrong_one_is_refused() {
-        assert_eq!(names_run(&["go"], "").0, ["build", "go-vet", "go-test"]);
+    fn a_prefix_selects_beside_what_prepares_and_a_wrong_one_is_refused() {
+        assert_eq!(names_run(&["go"], "").0, ["build", "go-vet", "go-test", "c"]);
         let (ran, ended) = names_run(&["gone"], "");
         assert!(ran.is_empty() && ended.is_err());
     }

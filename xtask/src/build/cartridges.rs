@@ -1,7 +1,6 @@
 //! The reference cartridges of `tests/cartridges`: one program in every language, each built to
 //! `target/cartridges/LANGUAGE`.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -10,7 +9,6 @@ use super::make;
 use crate::launcher;
 use crate::process;
 use crate::repo::Repo;
-use crate::setup::Tools;
 use crate::swift::{BUILD_FOLDER, Swift};
 
 /// The program of one language.
@@ -18,17 +16,7 @@ pub fn program(repo: &Repo, language: &str) -> PathBuf {
     repo.target("cartridges").join(language)
 }
 
-/// Builds all of them.
-pub fn build(repo: &Repo, tools: &Tools) -> Result<()> {
-    fs::create_dir_all(repo.target("cartridges"))?;
-    c(repo)?;
-    go(repo)?;
-    python(repo)?;
-    rust(repo)?;
-    tools.swift.as_ref().map_or(Ok(()), |toolchain| swift(repo, toolchain))
-}
-
-fn c(repo: &Repo) -> Result<()> {
+pub fn c(repo: &Repo) -> Result<()> {
     process::run(&mut make(repo, "tests/cartridges/c", "all"))?;
     launcher::write(
         &program(repo, "c"),
@@ -36,7 +24,7 @@ fn c(repo: &Repo) -> Result<()> {
     )
 }
 
-fn go(repo: &Repo) -> Result<()> {
+pub fn go(repo: &Repo) -> Result<()> {
     let mut go = repo.command("go");
     go.current_dir(repo.path("tests/cartridges/go"))
         .args(["build", "-o"])
@@ -45,7 +33,7 @@ fn go(repo: &Repo) -> Result<()> {
     process::run(&mut go)
 }
 
-fn python(repo: &Repo) -> Result<()> {
+pub fn python(repo: &Repo) -> Result<()> {
     let (interpreter, main) =
         (repo.target("venv/bin/python"), repo.path("tests/cartridges/python/cartridge.py"));
     launcher::write(
@@ -54,11 +42,11 @@ fn python(repo: &Repo) -> Result<()> {
     )
 }
 
-fn rust(repo: &Repo) -> Result<()> {
+pub fn rust(repo: &Repo) -> Result<()> {
     launcher::write(&program(repo, "rust"), &launcher::word(&repo.target("release/cartridge-rust")))
 }
 
-fn swift(repo: &Repo, toolchain: &Swift) -> Result<()> {
+pub fn swift(repo: &Repo, toolchain: &Swift) -> Result<()> {
     let scratch = format!("{BUILD_FOLDER}/cartridge");
     let build = [
         "build",

@@ -22,16 +22,25 @@ const SWIFT_GLUE: &str = "sluicegate-swift";
 
 /// The steps that build all of it.
 pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
-    vec![
+    let mut steps = vec![
         Step::needed("build-native", move |_| native(repo, tools)),
-        Step::needed("build-python", move |_| python(repo)),
-        Step::needed("build-cartridges", move |tally| {
-            if tools.swift.is_none() {
-                tally.note(swift::left_out());
-            }
-            cartridges::build(repo, tools)
+        Step::prepares("build-python", move |_| python(repo)),
+        Step::prepares("cartridge-c", move |_| cartridges::c(repo)),
+        Step::prepares("cartridge-go", move |_| cartridges::go(repo)),
+        Step::prepares("cartridge-python", move |_| cartridges::python(repo)),
+        Step::prepares("cartridge-rust", move |_| cartridges::rust(repo)),
+    ];
+    steps.push(match &tools.swift {
+        Some(toolchain) => {
+            Step::prepares("cartridge-swift", move |_| cartridges::swift(repo, toolchain))
+        }
+        None => Step::prepares("cartridge-swift", |tally| {
+            tally.note(swift::left_out());
+            println!("{}", swift::left_out());
+            Ok(())
         }),
-    ]
+    });
+    steps
 }
 
 /// The C library, the command and the Rust cartridge, and the library under Swift.
