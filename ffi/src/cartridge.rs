@@ -8,7 +8,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
 use libc::{c_char, c_int};
-use parking_lot::Mutex;
 use sluicegate::{Error, ErrorKind};
 
 use crate::border;
@@ -20,6 +19,7 @@ use crate::manifest::Manifest;
 use crate::op::{self, Op, Outcome};
 use crate::request::Request;
 use crate::status::{self, Status};
+use crate::sync::Mutex;
 
 /// A plugin: a manifest, limits, and handlers by cap.
 pub struct Cartridge {

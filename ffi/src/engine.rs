@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use libc::{c_char, c_int};
-use parking_lot::Mutex;
 use sluicegate::NetworkPolicy;
 
 use crate::border::{self, Growing};
@@ -15,6 +14,7 @@ use crate::limits::Limits;
 use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
 use crate::status::Status;
+use crate::sync::Mutex;
 
 /// A host of cartridges.
 pub struct Engine(sluicegate::Engine);

@@ -69,3 +69,4 @@ mod border;
 mod fork;
 mod guard;
 mod handle;
+mod sync;

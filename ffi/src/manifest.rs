@@ -1,7 +1,6 @@
 //! `sluice_cap`, `sluice_manifest`: what a cartridge says of itself.
 
 use libc::c_char;
-use parking_lot::Mutex;
 
 use crate::border;
 use crate::error::ErrorObject;
@@ -9,6 +8,7 @@ use crate::guard::{guard, guard_with};
 use crate::handle::{self, object};
 use crate::item::Item;
 use crate::status::Status;
+use crate::sync::Mutex;
 
 /// One cap of a manifest. Its main input and output are the in= and out= of its URN.
 pub struct Cap(Mutex<sluicegate::Cap>);

@@ -1,11 +1,11 @@
 //! `sluice_op`: anything that waits, as an operation to poll by hand.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::thread::{self, ThreadId};
 
-use parking_lot::{Condvar, Mutex};
-use sluicegate::wait::{Bell, Op as CoreOp};
+use sluicegate::wait::{Bell, Op as CoreOp, block_on};
 use sluicegate::{Deadline, Error, InputStream, Value};
 
 use crate::border;
@@ -17,7 +17,8 @@ use crate::input::Input;
 use crate::item::{Item, Items};
 use crate::request::Request;
 use crate::status::Status;
-use crate::waker::{Ringer, Waker};
+use crate::sync::{self, Condvar, Mutex};
+use crate::waker::{self, Ringer};
 
 /// What an operation answered.
 pub(crate) enum Outcome {
@@ -51,42 +52,14 @@ object!(Op = 2);
 
 enum State {
     Idle(Inner),
-    /// Some call is asking. `gone`: it was released meanwhile.
+    /// Some call is asking. `gone`: it was released meanwhile. `sleeper`: wakes the call if it sleeps.
     Asking {
         by: ThreadId,
         gone: bool,
-        sleeper: Option<Arc<Sleeper>>,
+        sleeper: Option<Waker>,
     },
     Answered(Option<Outcome>),
     Over,
-}
-
-/// What a blocking `sluice_op_wait` sleeps on.
-#[derive(Default)]
-struct Sleeper {
-    rung: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Sleeper {
-    fn ring(&self) {
-        *self.rung.lock() = true;
-        self.changed.notify_all();
-    }
-
-    /// False if the deadline passed first.
-    fn sleep(&self, deadline: Deadline) -> bool {
-        let mut rung = self.rung.lock();
-        while !*rung {
-            match deadline.instant() {
-                None => self.changed.wait(&mut rung),
-                Some(_) if deadline.passed() => return false,
-                Some(at) => drop(self.changed.wait_until(&mut rung, at)),
-            }
-        }
-        *rung = false;
-        true
-    }
 }
 
 /// Writes an operation that is `future`. Nothing happens before its first poll.
@@ -160,12 +133,12 @@ struct Asking<'a> {
 }
 
 impl Op {
-    fn take(&self, sleeper: Option<Arc<Sleeper>>) -> Result<Asking<'_>, Fail> {
+    fn take(&self) -> Result<Asking<'_>, Fail> {
         let mut state = self.state.lock();
         if !matches!(*state, State::Idle(_)) {
             return Err(Status::SLUICE_INVALID_ARGUMENT.into());
         }
-        let asking = State::Asking { by: thread::current().id(), gone: false, sleeper };
+        let asking = State::Asking { by: thread::current().id(), gone: false, sleeper: None };
         let State::Idle(inner) = std::mem::replace(&mut *state, asking) else {
             unreachable!("looked at under the same lock");
         };
@@ -181,12 +154,12 @@ impl Op {
                 State::Asking { by, gone, sleeper } => {
                     *gone = true;
                     if let Some(sleeper) = sleeper {
-                        sleeper.ring();
+                        sleeper.wake_by_ref();
                     }
                     if *by == thread::current().id() {
                         return; // called by the waker; the poll around it lets go
                     }
-                    self.changed.wait(&mut state);
+                    state = sync::wait(&self.changed, state);
                 }
                 State::Idle(_) | State::Answered(_) | State::Over => {
                     let old = std::mem::replace(&mut *state, State::Over);
@@ -216,8 +189,15 @@ impl Asking<'_> {
         self.inner.as_mut().expect("held until it is dropped")
     }
 
-    fn is_gone(&self) -> bool {
-        matches!(*self.op.state.lock(), State::Asking { gone: true, .. })
+    /// Leaves word how to wake this call; false if the operation was released meanwhile.
+    fn sleeps(&self, waker: &Waker) -> bool {
+        match &mut *self.op.state.lock() {
+            State::Asking { gone, sleeper, .. } if !*gone => {
+                *sleeper = Some(waker.clone());
+                true
+            }
+            _ => false,
+        }
     }
 
     fn finish(&mut self, answer: Result<Outcome, Fail>) -> Result<(), Fail> {
@@ -268,7 +248,7 @@ impl Drop for Asking<'_> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_op_poll(
     op: *const Op,
-    waker: *const Waker,
+    waker: *const waker::Waker,
     err: *mut *mut ErrorObject,
 ) -> Status {
     let mut ringer = Ringer::take(waker);
@@ -277,7 +257,7 @@ pub unsafe extern "C" fn sluice_op_poll(
             ringer.check()?;
         }
         let op = handle::get(op)?;
-        let mut asking = op.take(None)?;
+        let mut asking = op.take()?;
         let answer = match ringer.take() {
             Some(ringer) => asking.inner().poll(move || ringer.ring()),
             None => asking.inner().try_now(),
@@ -305,19 +285,22 @@ pub unsafe extern "C" fn sluice_op_wait(
     guard_with(err, || {
         let deadline = Deadline::after_millis(timeout_ms);
         let op = handle::get(op)?;
-        let sleeper = Arc::new(Sleeper::default());
-        let mut asking = op.take(Some(Arc::clone(&sleeper)))?;
-        loop {
-            let bell = Arc::clone(&sleeper);
-            if let Some(answer) = asking.inner().poll(move || bell.ring()) {
-                return asking.finish(answer);
-            }
-            if !sleeper.sleep(deadline) {
+        let mut asking = op.take()?;
+        let answer = block_on(
+            poll_fn(|context| {
+                if !asking.sleeps(context.waker()) {
+                    return Poll::Ready(Err(Status::SLUICE_CANCELLED.into()));
+                }
+                let bell = context.waker().clone();
+                asking.inner().poll(move || bell.wake()).map_or(Poll::Pending, Poll::Ready)
+            }),
+            deadline,
+        );
+        match answer {
+            Ok(answer) => asking.finish(answer),
+            Err(_) => {
                 asking.inner().withdraw();
-                return Err(Status::SLUICE_TIMED_OUT.into());
-            }
-            if asking.is_gone() {
-                return Err(Status::SLUICE_CANCELLED.into());
+                Err(Status::SLUICE_TIMED_OUT.into())
             }
         }
     })
