@@ -1,0 +1,76 @@
+#!/bin/sh
+# Runs every program and check, shows what each says, and ends with `N passed, N failed`.
+# run.sh BUILD LIB_DIR
+build=$1
+lib_dir=$2
+passed=0
+failed=0
+
+# The thread checker sees the threads of these programs; locks inside the library are futexes that it
+# cannot see, so calls out of it are none of its business.
+TSAN_OPTIONS="suppressions=$(pwd)/tsan.supp $TSAN_OPTIONS"
+# A panic on purpose is a test, not news.
+RUST_BACKTRACE=0
+export TSAN_OPTIONS RUST_BACKTRACE
+
+# one NAME COMMAND...: a check that passes or fails as a whole
+one() {
+  name=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED $name"
+  fi
+}
+
+# counted COMMAND...: a program whose last line is `name: N passed, N failed`
+counted() {
+  last=$("$@" | tail -n 1)
+  echo "$last"
+  counts=$(echo "$last" | sed -n 's/^.*: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
+  if [ -z "$counts" ]; then
+    failed=$((failed + 1))
+    echo "FAILED $1: it did not say how it ended"
+  else
+    passed=$((passed + ${counts% *}))
+    failed=$((failed + ${counts#* }))
+  fi
+}
+
+# header COMPILER SUFFIX DIALECT HEADER: alone, twice, without a warning
+header() {
+  printf '#include <%s>\n#include <%s>\nint main(void) { return 0; }\n' "$4" "$4" >"$build/alone.$2"
+  "$1" -std="$3" -Wall -Wextra -Wpedantic -Werror -I../../include -fsyntax-only "$build/alone.$2"
+}
+
+# Everything that the shared library exports has our prefix.
+exports() {
+  ! ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | grep -v ' sluice_'
+}
+
+# Everything that the header declares is there.
+declared() {
+  ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | sed 's/.* //' | sort >"$build/exported"
+  sed -n 's/^[a-z].*[ *]\(sluice_[a-z0-9_]*\)(.*/\1/p' ../../include/sluicegate.h | sort >"$build/declared"
+  cmp "$build/exported" "$build/declared"
+}
+
+for dialect in c99 c11 c17; do
+  one "header $dialect" header "${CC:-cc}" c "$dialect" sluicegate.h
+done
+for dialect in c++11 c++17 c++20; do
+  one "header $dialect" header "${CXX:-c++}" cpp "$dialect" sluicegate.h
+  one "RAII header $dialect" header "${CXX:-c++}" cpp "$dialect" sluicegate.hpp
+done
+one "exports" exports
+one "declarations" declared
+counted "$build/unit"
+counted "$build/static"
+counted "$build/raii"
+counted "$build/dispositions" "$lib_dir/libsluicegate.so"
+one "conformance" "$build/conformance" ../conformance
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
