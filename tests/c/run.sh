@@ -69,7 +69,8 @@ one "declarations" declared
 counted "$build/unit"
 counted "$build/static"
 counted "$build/raii"
-counted "$build/dispositions" "$lib_dir/libsluicegate.so"
+# A library that was unloaded cannot be searched for what it still held: no leak check here.
+counted env ASAN_OPTIONS=detect_leaks=0 "$build/dispositions" "$lib_dir/libsluicegate.so"
 one "conformance" "$build/conformance" ../conformance
 
 echo "$passed passed, $failed failed"
