@@ -18,6 +18,7 @@ from conftest import REFERENCE, attached, until
 from sluicegate import (
     Call,
     Cartridge,
+    Counters,
     Engine,
     Limits,
     Log,
@@ -284,6 +285,11 @@ def test_facts_of_a_peer() -> None:
         assert peer.pid is None
         assert peer.memory is None
         assert peer.dead is None
+        peer.probe()
+        peer.set_policy("offline")
+        with pytest.raises(InvalidArgument, match="policy"):
+            peer.set_policy("none")  # type: ignore[arg-type]
+        assert peer.counters == Counters({}, {}, 0)
 
 
 def test_a_cap_is_registered_once() -> None:
@@ -303,7 +309,7 @@ def test_facts_of_a_process(reference: Peer) -> None:
     reference.kill()
     assert isinstance(reference.died(timeout=5), PeerDied)
     with pytest.raises(PeerDied):
-        reference.call(DIGEST)
+        reference.call(DIGEST).wait(timeout=5)
 
 
 def test_a_killed_cartridge_ends_its_call_within_a_second(reference: Peer) -> None:
@@ -408,3 +414,15 @@ def test_a_handler_hears_that_it_has_to_stop() -> None:
     for error in heard:
         assert isinstance(error, Cancelled)
         assert (error.message, error.class_) == ("enough", "user")
+
+
+def test_hz_l02_what_crosses_an_end_is_a_straggler(reference: Peer) -> None:
+    for _ in range(20):
+        call = ask(reference, f"cap:fc-forever;{BLOB}")
+        call.output().recv()
+        call.cancel()
+    assert json.loads(ask(reference, DIGEST).output().collect_bytes())["bytes"] == 0
+    counters = reference.counters
+    assert counters.drops == {}
+    assert counters.stragglers.get("chunk", 0) > 0
+    assert reference.dead is None

@@ -98,7 +98,7 @@ def test_a_handler_that_does_not_raise_disturbs_nothing() -> None:
     before = signal.signal(signal.SIGUSR1, lambda *_: ran.set())
 
     def strike() -> None:
-        until(lambda: gate.waiting == 1)
+        until(lambda: is_asleep(threading.main_thread()))
         os.kill(os.getpid(), signal.SIGUSR1)
         assert ran.wait(5)
         gate.grant(1)

@@ -1,10 +1,12 @@
 //! The host: starts cartridges or attaches to them, calls them, chains them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use sluicegate::account::Snapshot;
 use sluicegate::{
     Command, Engine as CoreEngine, EngineOptions, Error, ErrorKind, Mode, NetworkPolicy,
     Peer as CorePeer,
@@ -35,8 +37,7 @@ impl Engine {
     ) -> PyResult<Self> {
         let handshake_timeout = Duration::try_from_secs_f64(handshake_timeout)
             .map_err(|error| invalid(format!("handshake_timeout: {error}")))?;
-        let policy: NetworkPolicy =
-            policy.parse().map_err(|error| invalid(format!("{policy:?}: {error}")))?;
+        let policy = policy_from(policy)?;
         let limits = limits_in(limits)?;
         let max_item = max_item.0;
         let options = EngineOptions { limits, handshake_timeout, policy, max_item };
@@ -84,6 +85,10 @@ fn invalid(message: String) -> PyErr {
     errors::raise(&Error::new(ErrorKind::InvalidArgument, message))
 }
 
+fn policy_from(policy: &str) -> PyResult<NetworkPolicy> {
+    policy.parse().map_err(|error| invalid(format!("{policy:?}: {error}")))
+}
+
 fn closing(close: impl Future<Output = ()> + Send + 'static) -> Op {
     let closed = async move {
         close.await;
@@ -91,6 +96,11 @@ fn closing(close: impl Future<Output = ()> + Send + 'static) -> Op {
     };
     Op::new(closed, |py, ()| Ok(py.None()))
 }
+
+type ByFrameType = BTreeMap<&'static str, u64>;
+
+/// drops by reason and frame type, stragglers by frame type, overruns.
+type Counters = (BTreeMap<&'static str, ByFrameType>, ByFrameType, u64);
 
 /// urn, title, in_media, out_media, in_sequence, out_sequence, outputs.
 type CapRow = (String, String, Option<String>, Option<String>, bool, bool, Vec<String>);
@@ -168,6 +178,24 @@ impl Peer {
         Ok(Op::new(async move { Ok(died.await) }, |py, reason| {
             Ok(errors::exception(py, &reason)?.unbind())
         }))
+    }
+
+    /// What was lost on this connection: drops by reason and frame type, stragglers by frame type,
+    /// overruns.
+    #[getter]
+    fn counters(&self) -> PyResult<Counters> {
+        let Snapshot { drops, stragglers, overruns } = self.0.get()?.counters();
+        Ok((drops, stragglers, overruns))
+    }
+
+    #[pyo3(signature = (policy, /))]
+    fn set_policy(&self, policy: &str) -> PyResult<()> {
+        self.0.get()?.set_policy(policy_from(policy)?).map_err(|error| errors::raise(&error))
+    }
+
+    /// Sends a heartbeat.
+    fn probe(&self) -> PyResult<()> {
+        self.0.get()?.probe().map_err(|error| errors::raise(&error))
     }
 
     #[pyo3(signature = (cap, /))]

@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from sluicegate import _core
@@ -183,6 +184,7 @@ class LoopThread:
     """An event loop on a thread of its own."""
 
     def __init__(self) -> None:
+        self._running: set[Future[None]] = set()  # a loop itself keeps no task alive
         self._ready = threading.Event()
         self._thread = threading.Thread(
             target=asyncio.run, args=(self._main(),), name="sluicegate-loop", daemon=True
@@ -198,7 +200,9 @@ class LoopThread:
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine as a task of the loop."""
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        running = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
 
     def finish(self, timeout: float) -> None:
         """Cancels what still runs and ends the loop, waiting at most ``timeout`` seconds."""

@@ -115,3 +115,16 @@ class Memory:
 
     resident: int
     peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a connection lost, in three families that are never mixed.
+
+    ``drops`` went wrong, by reason and frame type; ``stragglers`` crossed the end of their request
+    and are benign, by frame type; ``overruns`` are items that a live source had to discard.
+    """
+
+    drops: dict[str, dict[str, int]]
+    stragglers: dict[str, int]
+    overruns: int

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._call import Call
-from sluicegate._data import CapInfo, Limits, Memory
+from sluicegate._data import CapInfo, Counters, Limits, Memory
 from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
 from sluicegate._wait import Deadline, wait
 from sluicegate.errors import SluicegateError
@@ -120,6 +120,19 @@ class PeerBase:
     def dead(self) -> SluicegateError | None:
         """Why it is gone; None while it lives."""
         return self._core.dead
+
+    @property
+    def counters(self) -> Counters:
+        """What was lost on this connection, by family."""
+        return Counters(*self._core.counters)
+
+    def set_policy(self, policy: Policy) -> None:
+        """Says anew what the cartridge may do on the network. Never waits."""
+        self._core.set_policy(policy)
+
+    def probe(self) -> None:
+        """Sends a heartbeat, answered even while all data stands still. Never waits."""
+        self._core.probe()
 
     def kill(self) -> None:
         """Kills its process at once; an attached one is cut off. Its calls raise the reason."""

@@ -13,6 +13,7 @@ from sluicegate._credit import Turn as Turn
 from sluicegate._credit import Window as Window
 from sluicegate._credit import negotiate as negotiate
 from sluicegate._data import CapInfo as CapInfo
+from sluicegate._data import Counters as Counters
 from sluicegate._data import Event as Event
 from sluicegate._data import Limits as Limits
 from sluicegate._data import Log as Log
@@ -37,6 +38,7 @@ __all__ = [
     "Call",
     "CapInfo",
     "Cartridge",
+    "Counters",
     "Engine",
     "Event",
     "Gate",
