@@ -65,7 +65,8 @@ func (d Delivery) String() string {
 // stream name. A request is whatever text identifies it in your transport, raw bytes included.
 //
 // Any number of goroutines may use a Router at once. Nothing waits. Grant from whoever reads the
-// connection, whether or not anybody reads the stream.
+// connection, whether or not anybody reads the stream. Should the library itself panic in a router,
+// that router is broken: from then on Register answers [ErrBroken] and the other methods panic.
 type Router struct{ core *capi.Router }
 
 // NewRouter makes a router that knows no request.

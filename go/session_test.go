@@ -38,6 +38,7 @@ const (
 	holdCap    = "cap:hold;in=media:blob;out=media:blob"
 	noCap      = "cap:none;in=media:blob;out=media:blob"
 	tellCap    = "cap:tell;in=media:blob;out=media:text"
+	askCap     = "cap:ask;in=media:void;out=media:blob"
 	foreverCap = "cap:forever;in=media:blob;out=media:blob"
 )
 
@@ -131,6 +132,14 @@ func testCartridge() *sluicegate.Cartridge {
 			return err
 		}
 		return r.Finish(ctx, 0.9, "enough")
+	})
+	c.HandleFunc(askCap, func(ctx context.Context, r *sluicegate.Request) error {
+		call, err := r.Peer(ctx, "cap:nobody;in=media:blob;out=media:blob")
+		if err != nil {
+			return err
+		}
+		_, err = call.Wait(ctx)
+		return r.Output().Emit(ctx, errors.Is(err, sluicegate.ErrNoHandler))
 	})
 	c.Handle(sluicegate.Cap{URN: foreverCap, Streaming: true}, func(ctx context.Context, r *sluicegate.Request) error {
 		if err := r.Output().Start(sluicegate.StartOptions{Unbounded: true, Meta: map[string]any{"from": "go"}}); err != nil {

@@ -156,14 +156,6 @@ func (s *Session) NextRequestOp() *Op {
 	return started(s, op, status, nil)
 }
 
-// Limits answers what was agreed on.
-func (s *Session) Limits() Limits {
-	defer runtime.KeepAlive(s)
-	limits := C.sluicegate_limits_init()
-	must(C.sluice_session_limits(s.ptr, &limits))
-	return goLimits(limits)
-}
-
 // Close ends the session.
 func (s *Session) Close() {
 	C.sluice_session_close(s.ptr)

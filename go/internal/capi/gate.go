@@ -92,7 +92,8 @@ func (g *Gate) Waiting() uint64 {
 	return uint64(out)
 }
 
-// must is for what can fail only if this package is wrong, or memory is gone.
+// must is for what can fail only if this package is wrong or the library has panicked: that is a
+// panic here too.
 func must(status C.sluice_status) {
 	if err := failed(status, nil); err != nil {
 		panic("sluicegate: " + err.Code + ": " + err.Message)

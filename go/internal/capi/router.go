@@ -39,7 +39,7 @@ func (r *Router) Register(request string, stream StreamName, gate *Gate) *Error 
 func (r *Router) Unregister(request string, stream StreamName) {
 	id, idLen := requestBytes(request)
 	name, nameLen := stream.lend()
-	C.sluice_router_unregister(r.ptr, id, idLen, name, nameLen)
+	known(C.sluice_router_unregister(r.ptr, id, idLen, name, nameLen))
 	runtime.KeepAlive(r)
 }
 
@@ -49,7 +49,7 @@ func (r *Router) Grant(request string, stream StreamName, n uint64) int {
 	id, idLen := requestBytes(request)
 	name, nameLen := stream.lend()
 	var out C.sluice_delivery = NoStream // what a name that is not UTF-8 can only be
-	C.sluice_router_grant(r.ptr, id, idLen, name, nameLen, C.uint64_t(n), &out)
+	known(C.sluice_router_grant(r.ptr, id, idLen, name, nameLen, C.uint64_t(n), &out))
 	return int(out)
 }
 
@@ -74,4 +74,17 @@ func (r *Router) Len() int {
 	var out C.uint64_t
 	must(C.sluice_router_len(r.ptr, &out))
 	return int(out)
+}
+
+// DebugPanic makes the library panic on purpose and leaves the router broken, for tests.
+func (r *Router) DebugPanic() *Error {
+	defer runtime.KeepAlive(r)
+	return failed(C.sluice_debug_panic(r.ptr), nil)
+}
+
+// known is must for a stream's name, which nobody can have entered if it is not UTF-8.
+func known(status C.sluice_status) {
+	if status != C.SLUICE_INVALID_ARGUMENT {
+		must(status)
+	}
 }
