@@ -73,6 +73,7 @@ if [ -e "$build/static" ]; then
   counted env ASAN_OPTIONS=detect_leaks=0 "$build/dispositions" "$lib_dir/libsluicegate.so"
 fi
 counted "$build/raii"
+one "guide" sh ./guide.sh "$build" "$lib_dir"
 one "conformance" "$build/conformance" ../conformance
 
 echo "$passed passed, $failed failed"
