@@ -1,10 +1,17 @@
 //! Locks and atomics, from one place, so that a model checker can stand in for them.
 //!
-//! `parking_lot` does not poison. A panic under one of these locks marks the lock broken, and every
-//! later use of it panics with [`Broken`], which the C ABI reports as its own status: an object in
-//! an unknown state never answers as if nothing had happened.
+//! They are the standard library's, which wait on a futex word of their own: a process that forks
+//! while threads wait leaves nothing behind that the child could trip over. (`parking_lot` keeps all
+//! waiters in one table of the process, with entries on the stacks of their threads; a forked child
+//! has the entries but not the threads.)
+//!
+//! A panic under one of these locks marks the lock broken, and every later use of it panics with
+//! [`Broken`], which the C ABI reports as its own status: an object in an unknown state never
+//! answers as if nothing had happened.
 
 use std::ops::{Deref, DerefMut};
+use std::panic::resume_unwind;
+use std::sync::PoisonError;
 use std::time::Instant;
 
 pub(crate) use std::sync::Arc;
@@ -15,57 +22,46 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Broken;
 
 #[derive(Default)]
-pub(crate) struct Mutex<T> {
-    broken: AtomicBool,
-    inner: parking_lot::Mutex<T>,
-}
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
-pub(crate) struct MutexGuard<'a, T> {
-    broken: &'a AtomicBool,
-    /// The thread was unwinding when it took the lock: that panic is none of this lock's.
-    unwinding: bool,
-    inner: parking_lot::MutexGuard<'a, T>,
-}
+/// Held until it is dropped. `None` only inside a wait, which has it then.
+pub(crate) struct MutexGuard<'a, T>(Option<std::sync::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Mutex { broken: AtomicBool::new(false), inner: parking_lot::Mutex::new(value) }
+        Mutex(std::sync::Mutex::new(value))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        let inner = self.inner.lock();
-        let unwinding = std::thread::panicking();
-        if self.broken.load(Ordering::Relaxed) && !unwinding {
-            drop(inner);
-            std::panic::panic_any(Broken);
+        match self.0.lock() {
+            Ok(guard) => MutexGuard(Some(guard)),
+            // A thread that unwinds already lets go of what it has; it must not panic again.
+            Err(broken) if std::thread::panicking() => MutexGuard(Some(broken.into_inner())),
+            Err(broken) => {
+                drop(broken);
+                resume_unwind(Box::new(Broken)) // an answer, not news: no panic message
+            }
         }
-        MutexGuard { broken: &self.broken, unwinding, inner }
     }
 }
 
-impl<T> Drop for MutexGuard<'_, T> {
-    fn drop(&mut self) {
-        if !self.unwinding && std::thread::panicking() {
-            self.broken.store(true, Ordering::Relaxed);
-        }
-    }
-}
+const HELD: &str = "a guard that is not in a wait holds its lock";
 
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        &self.inner
+        self.0.as_ref().expect(HELD)
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.inner
+        self.0.as_mut().expect(HELD)
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Condvar(parking_lot::Condvar);
+pub(crate) struct Condvar(std::sync::Condvar);
 
 impl Condvar {
     pub(crate) fn notify_all(&self) {
@@ -73,12 +69,16 @@ impl Condvar {
     }
 
     pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        self.0.wait(&mut guard.inner);
+        let held = guard.0.take().expect(HELD);
+        guard.0 = Some(self.0.wait(held).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Waits until notified or until `at`; the caller asks its condition again either way.
     pub(crate) fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, at: Instant) {
-        self.0.wait_until(&mut guard.inner, at);
+        let held = guard.0.take().expect(HELD);
+        let limit = at.saturating_duration_since(crate::time::now());
+        let (held, _) = self.0.wait_timeout(held, limit).unwrap_or_else(PoisonError::into_inner);
+        guard.0 = Some(held);
     }
 }
 

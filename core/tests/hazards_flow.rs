@@ -135,7 +135,12 @@ fn hz_w05_the_counts_agree_at_every_quiet_point() {
 #[test]
 fn hz_w07_an_overrun_ends_its_own_request_only() {
     within(LIMIT, "overrun", || {
-        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), |request| {
+        let (hold, held) = mpsc::channel::<()>();
+        let held = std::sync::Mutex::new(held);
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), move |request| {
+            if request.id() == 2_u64.into() {
+                let _let_go = held.lock().expect("one request").recv(); // all five have come
+            }
             let count =
                 request.blocking_input()?.iter().try_fold(0_u64, |n, item| item.map(|_| n + 1))?;
             request.output().blocking_emit(Value::Uint(count))
@@ -147,6 +152,8 @@ fn hz_w07_an_overrun_ends_its_own_request_only() {
         for index in 0..5 {
             raw.chunk(2, "in", index, &Value::Null);
         }
+        raw.settle();
+        drop(hold);
         let err = raw.until(FrameType::Err);
         assert_eq!((err.id, err.error_code()), (2_u64.into(), Some("CREDIT_VIOLATION")));
         let mut credit = [0, 4_u64, 0, 4];

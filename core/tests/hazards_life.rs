@@ -359,7 +359,8 @@ fn hz_s14_a_receive_that_gives_up_loses_nothing() {
 /// HZ-S15: an end releases every consumer, and later calls at once.
 #[test]
 fn hz_s15_an_end_releases_every_consumer() {
-    let ends: [(&str, fn(&mut Raw, sluicegate::MessageId)); 4] = [
+    type End = (&'static str, fn(&mut Raw, sluicegate::MessageId));
+    let ends: [End; 4] = [
         ("finish", |raw, id| {
             raw.stream_end(id, "out", 0);
             raw.done(id);

@@ -40,7 +40,8 @@ fn hello_with(change: impl FnOnce(&mut Frame)) -> Frame {
 
 #[test]
 fn a_handshake_that_cannot_be_kept_says_what_was_offered() {
-    let cases: Vec<(&str, &str, Box<dyn FnOnce(&mut Frame) + Send>)> = vec![
+    type Change = Box<dyn FnOnce(&mut Frame) + Send>;
+    let cases: Vec<(&str, &str, Change)> = vec![
         ("version 5", "5", Box::new(|hello| hello.set_meta("version", 5_u64))),
         ("no version", "none", Box::new(|hello| hello.set_meta("version", "6"))),
         (
@@ -148,7 +149,10 @@ fn open(raw: &mut Raw, peer: &Peer) -> (Call, MessageId) {
     (call, req.id)
 }
 
-fn breaches() -> Vec<(&'static str, fn(&mut Raw, MessageId), ErrorKind)> {
+/// What it is, how it is done, and the kind of error that it becomes.
+type Breach = (&'static str, fn(&mut Raw, MessageId), ErrorKind);
+
+fn breaches() -> Vec<Breach> {
     vec![
         (
             "a chunk past its window",
@@ -275,6 +279,9 @@ fn l12_a_call_whose_answer_breaks_the_protocol_fails_alone() {
             raw.chunk(other, "out", 0, &Value::Uint(0));
             let (call, id) = open(&mut raw, &peer);
             breach(&mut raw, id);
+            if kind == ErrorKind::CreditViolation {
+                let _over = call.blocking_wait(); // reading earlier would grant more
+            }
             let read = || {
                 while let Some(output) = call.blocking_next_output()? {
                     output.blocking_collect_items()?;

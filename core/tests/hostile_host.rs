@@ -5,7 +5,7 @@
 mod raw;
 mod support;
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use sluicegate::{
 use support::{ECHO, echo, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(20);
+const HELD: &str = "cap:held;in=media:blob;out=media:blob";
 
 fn served(window: u64) -> (Raw, Running) {
     Raw::host(Cap::new(ECHO), ECHO, limits(window, 1024), echo)
@@ -160,7 +161,7 @@ fn a_link_is_over_after_a_frame_that_cannot_be_read_past() {
         ),
     ];
     for (what, body, kind) in fatal {
-        let told = within(LIMIT, what, move || {
+        within(LIMIT, what, move || {
             let (tell, told) = mpsc::channel();
             let (mut raw, running) =
                 Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), move |request| {
@@ -178,7 +179,6 @@ fn a_link_is_over_after_a_frame_that_cannot_be_read_past() {
             assert_eq!(told.recv().expect("the handler ends").expect("told why"), error);
             raw.drain();
         });
-        told
     }
 }
 
@@ -220,15 +220,18 @@ fn a_request_that_may_not_be_made_is_refused_with_its_reason() {
     });
 }
 
+/// What it is, how it is done, and the code that it is answered with.
+type Breach = (&'static str, fn(&mut Raw), &'static str);
+
 /// Each breaks request 1 after it was opened.
-fn breaches() -> Vec<(&'static str, fn(&mut Raw), &'static str)> {
+fn breaches() -> Vec<Breach> {
     vec![
         (
             "a chunk past its window",
             |raw| {
                 raw.start(1, "in");
-                for index in 0..9 {
-                    raw.chunk(1, "in", index, &Value::Uint(index));
+                for index in 0..40 {
+                    raw.chunk(1, "in", index, &Value::Uint(index)); // more than can be echoed
                 }
             },
             "CREDIT_VIOLATION",
@@ -393,13 +396,21 @@ fn breaches() -> Vec<(&'static str, fn(&mut Raw), &'static str)> {
 fn l12_a_request_that_breaks_the_protocol_fails_alone() {
     for (what, breach, code) in breaches() {
         within(LIMIT, what, move || {
-            let (mut raw, _running) = served(8);
+            let manifest = Manifest::new("test", "1").cap(Cap::new(ECHO)).cap(Cap::new(HELD));
+            let cartridge = Cartridge::new(manifest).handler(ECHO, echo).handler(HELD, |request| {
+                echo(request)?;
+                // All that comes is seen before it answers.
+                Err(block_on(request.cancelled(), Deadline::NEVER)?)
+            });
+            let (mut raw, _running) = Raw::host_of(cartridge);
+            raw.greet(limits(8, 1024));
+            raw.send(&Frame::policy(NetworkPolicy::Full));
             raw.req(2, ECHO);
             raw.start(2, "in");
             raw.chunk(2, "in", 0, &Value::Uint(0));
             raw.until(FrameType::Chunk); // the other request is under way
             raw.grant(2, None, 1);
-            raw.req(1, ECHO);
+            raw.req(1, HELD);
             breach(&mut raw);
             let err = terminal(&mut raw, 1);
             assert_eq!(err.error_code(), Some(code), "{what}: {err:?}");
@@ -422,8 +433,11 @@ fn l12_a_request_that_breaks_the_protocol_fails_alone() {
 fn hz_w06_a_handler_gets_the_good_chunks_and_then_the_violation() {
     within(LIMIT, "violation", || {
         let (tell, told) = mpsc::channel();
+        let (hold, held) = mpsc::channel::<()>();
+        let held = Mutex::new(held);
         let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(2, 64), move |request| {
             let input = request.blocking_input()?;
+            let _let_go = held.lock().expect("one request").recv(); // all four have come
             let mut seen = Vec::new();
             let error = loop {
                 match input.blocking_recv() {
@@ -439,6 +453,8 @@ fn hz_w06_a_handler_gets_the_good_chunks_and_then_the_violation() {
         for n in 0..4 {
             raw.chunk(1, "in", n, &Value::Uint(n));
         }
+        raw.settle();
+        drop(hold);
         let frames = frames_of(&mut raw, 1);
         let (seen, error) = told.recv().expect("the handler tells");
         assert_eq!(seen, [Value::Uint(0), Value::Uint(1)]);
@@ -448,7 +464,7 @@ fn hz_w06_a_handler_gets_the_good_chunks_and_then_the_violation() {
         assert_eq!(frames.last().and_then(Frame::error_code), Some("CREDIT_VIOLATION"));
         raw.send(&Frame::heartbeat(MessageId::Uint(7)));
         let beat = raw.until(FrameType::Heartbeat);
-        assert_eq!(beat.meta_u64("drops_total"), Some(1), "counted once");
+        assert_eq!(beat.meta_u64("drops_total"), Some(1), "counted once: {beat:?}");
         assert_eq!(beat.meta_u64("stragglers_total"), Some(1), "the chunk behind it came late");
     });
 }

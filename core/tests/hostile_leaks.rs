@@ -65,7 +65,7 @@ fn a_thousand_calls_leave_no_thread_and_no_memory_behind() {
             input.blocking_emit(Value::Uint(n)).expect("sent");
             match n % 4 {
                 0 => call.cancel(&ErrorKind::Cancelled.into()),
-                1 => return, // dropped as it is
+                1 => {} // dropped as it is
                 _ => {
                     call.blocking_finish_input().expect("sent");
                     let output = call.blocking_output().expect("a result");

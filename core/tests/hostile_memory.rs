@@ -80,7 +80,8 @@ fn hz_c08_a_flood_of_probes_is_bounded() {
 /// HZ-C08, the other way round: a cartridge that floods its engine ends its own link.
 #[test]
 fn hz_c08_a_flood_from_a_cartridge_is_bounded() {
-    let floods: [(&str, fn(u64) -> Frame); 2] = [
+    type Flood = (&'static str, fn(u64) -> Frame);
+    let floods: [Flood; 2] = [
         ("probes", |n| Frame::heartbeat(n.into())),
         ("calls", |n| Frame::req(n.into(), None, "cap:any", "application/cbor")),
     ];

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sluicegate::{Error, ErrorKind, Value};
 
 use crate::io_error;
@@ -56,7 +57,7 @@ impl Sink {
             let message = format!("the last cartridge sends {kind}, and a pipe takes byte strings");
             return Err(Error::new(ErrorKind::WrongMode, message));
         };
-        let mut target = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut target = self.0.lock();
         target.to.write_all(bytes).map_err(|e| io_error("writing the output", &e))?;
         target.bytes = target.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(0));
         Ok(())
@@ -64,7 +65,7 @@ impl Sink {
 
     /// The stream is whole: the file gets its name.
     pub fn commit(&mut self) -> Result<(), Error> {
-        let mut target = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut target = self.0.lock();
         target.to.flush().map_err(|e| io_error("writing the output", &e))?;
         if let Some((partial, path)) = &target.paths {
             std::fs::rename(partial, path).map_err(|e| failed(path, &e))?;

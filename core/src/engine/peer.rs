@@ -125,7 +125,7 @@ pub(super) fn connect(
         }
     };
     let peer = Peer(Arc::new(Inner { label, hello, caps, connection, process, closing, counters }));
-    match block_on(identify(&peer)?, deadline) {
+    match block_on(identify(&peer), deadline) {
         Ok(identified) => identified.map_err(|e| {
             e.context(format!("cartridge `{}` does not pass the identity check", peer.0.label))
         })?,
@@ -154,11 +154,12 @@ fn too_slow(
 }
 
 /// Sends random bytes through the identity cap and wants them back.
-fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use<>, Error> {
+fn identify(peer: &Peer) -> impl Future<Output = Result<(), Error>> + use<> {
+    let peer = peer.clone();
     let nonce: Vec<u8> = (0..2).flat_map(|_| uuid::Uuid::new_v4().into_bytes()).collect();
-    let call = peer.call(IDENTITY)?;
-    let input = call.input("media:")?;
-    Ok(async move {
+    async move {
+        let call = peer.call(IDENTITY)?;
+        let input = call.input("media:")?;
         input.write(Bytes::from(nonce.clone())).await?;
         call.finish_input().await?;
         let output = call.output().await?;
@@ -189,7 +190,7 @@ fn identify(peer: &Peer) -> Result<impl Future<Output = Result<(), Error>> + use
             ));
         }
         Ok(())
-    })
+    }
 }
 
 /// The reading thread of one cartridge: handshake, then frames, then how it ended.

@@ -1,11 +1,22 @@
-//! CBOR heads and well-formedness: what `value`, `codec` and `scan` share.
+//! What `value`, `codec` and `scan` share of CBOR: heads are read and written by minicbor, and here stand the
+//! rules that it leaves to its user.
+//!
+//! | ours | because minicbor |
+//! |---|---|
+//! | [`CborError`] | says neither the kind nor the place of every error; asked afterwards, [`parse_head`] does |
+//! | [`Nesting`], so [`Reader::skip`] | has tokens one by one; its `Decoder::skip` takes a stray break for a value, an odd number of values in an indefinite map, and any depth |
+//! | two-byte simple values below 32 | takes them, though they are not well-formed |
+//! | byte strings as slices of shared input | borrows |
 //!
 //! Everything here walks bytes with an explicit stack of at most [`MAX_DEPTH`] levels, so that hostile
 //! nesting costs neither call stack nor memory.
 
-use std::borrow::Cow;
+use std::convert::Infallible;
 
 use bytes::Bytes;
+use minicbor::data::Token;
+use minicbor::decode::info::Size;
+use minicbor::{Decoder, Encoder, decode, encode};
 
 /// Deepest nesting of arrays, maps and tags that a decoder takes, in levels. The public Python peer stops
 /// at the same figure.
@@ -65,157 +76,68 @@ pub enum CborError {
     },
 }
 
-pub(crate) const UINT: u8 = 0;
-pub(crate) const NINT: u8 = 1;
-pub(crate) const BYTES: u8 = 2;
-pub(crate) const TEXT: u8 = 3;
-pub(crate) const ARRAY: u8 = 4;
-pub(crate) const MAP: u8 = 5;
-pub(crate) const TAG: u8 = 6;
-pub(crate) const SIMPLE: u8 = 7;
+/// Appends what minicbor's encoder is told to write: heads are the shortest.
+pub(crate) fn put<'a>(
+    out: &'a mut Vec<u8>,
+    write: impl for<'b> FnOnce(
+        &'b mut ToVec<'a>,
+    ) -> Result<&'b mut ToVec<'a>, encode::Error<Infallible>>,
+) {
+    write(&mut Encoder::new(out)).expect("a Vec takes every byte");
+}
 
-pub(crate) const FALSE: u64 = 20;
-pub(crate) const TRUE: u64 = 21;
-pub(crate) const NULL: u64 = 22;
-pub(crate) const UNDEFINED: u64 = 23;
+type ToVec<'a> = Encoder<&'a mut Vec<u8>>;
 
-const INDEFINITE: u8 = 31;
+/// What a reader of an error message calls the item that a token begins.
+pub(crate) fn kind(token: Token<'_>) -> &'static str {
+    match token {
+        Token::U8(_) | Token::U16(_) | Token::U32(_) | Token::U64(_) => "unsigned integer",
+        Token::I8(_) | Token::I16(_) | Token::I32(_) | Token::I64(_) | Token::Int(_) => {
+            "negative integer"
+        }
+        Token::Bytes(_) | Token::BeginBytes => "byte string",
+        Token::String(_) | Token::BeginString => "text",
+        Token::Array(_) | Token::BeginArray => "array",
+        Token::Map(_) | Token::BeginMap => "map",
+        Token::Tag(_) => "tagged value",
+        Token::Bool(_) => "boolean",
+        Token::Null => "null",
+        Token::Undefined => "undefined",
+        Token::F16(_) | Token::F32(_) | Token::F64(_) => "float",
+        Token::Simple(_) => "simple value",
+        Token::Break => "break code",
+    }
+}
+
+const ARRAY: u8 = 4;
+const MAP: u8 = 5;
+const TAG: u8 = 6;
+
 const BREAK: u8 = 0xff;
 
-/// Number of argument bytes that follow a head's first byte, or `None` when it is reserved there.
-/// Additional information 31 counts as none: it is an indefinite length or a break.
-pub(crate) fn argument_len(initial: u8) -> Option<usize> {
-    match (initial >> 5, initial & 0x1f) {
-        (_, 0..=23) => Some(0),
-        (_, 24) => Some(1),
-        (_, 25) => Some(2),
-        (_, 26) => Some(4),
-        (_, 27) => Some(8),
-        (BYTES | TEXT | ARRAY | MAP | SIMPLE, INDEFINITE) => Some(0),
-        _ => None,
-    }
-}
-
-/// One head: major type, additional information, argument.
+/// A head's first byte, and what it says of the size of its item.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head {
-    pub(crate) major: u8,
-    pub(crate) info: u8,
-    pub(crate) arg: u64,
-}
-
-impl Head {
-    /// Puts a head together from its first byte and its argument bytes' value. Refuses reserved heads and
-    /// two-byte simple values below 32, which are not well-formed.
-    pub(crate) fn new(initial: u8, argument: u64, at: usize) -> Result<Self, CborError> {
-        let (major, info) = (initial >> 5, initial & 0x1f);
-        if argument_len(initial).is_none() || (major == SIMPLE && info == 24 && argument < 32) {
-            return Err(CborError::Reserved { byte: initial, at });
-        }
-        let arg = if info < 24 { u64::from(info) } else { argument };
-        Ok(Self { major, info, arg })
-    }
-
-    pub(crate) fn is_break(self) -> bool {
-        self.major == SIMPLE && self.info == INDEFINITE
-    }
-
-    pub(crate) fn is_indefinite(self) -> bool {
-        self.info == INDEFINITE && !self.is_break()
-    }
-
-    /// The length of a string or container in its own unit; `None` for an indefinite one.
-    pub(crate) fn length(self) -> Option<u64> {
-        (!self.is_indefinite()).then_some(self.arg)
-    }
-
-    /// What a reader of an error message calls this item.
-    pub(crate) fn kind(self) -> &'static str {
-        match (self.major, self.info) {
-            (UINT, _) => "unsigned integer",
-            (NINT, _) => "negative integer",
-            (BYTES, _) => "byte string",
-            (TEXT, _) => "text",
-            (ARRAY, _) => "array",
-            (MAP, _) => "map",
-            (TAG, _) => "tagged value",
-            (_, 20 | 21) => "boolean",
-            (_, 22) => "null",
-            (_, 23) => "undefined",
-            (_, 25..=27) => "float",
-            (_, INDEFINITE) => "break code",
-            _ => "simple value",
-        }
-    }
-
-    /// The value of a float head of any width.
-    pub(crate) fn float(self) -> Option<f64> {
-        match (self.major, self.info) {
-            (SIMPLE, 25) => Some(half_to_f64(self.arg)),
-            (SIMPLE, 26) => Some(f64::from(f32::from_bits(self.arg as u32))),
-            (SIMPLE, 27) => Some(f64::from_bits(self.arg)),
-            _ => None,
-        }
-    }
-}
-
-/// A number whose first bytes were `begun`, continued by `bytes`.
-pub(crate) fn big_endian(begun: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(begun, |sum, &byte| (sum << 8) | u64::from(byte))
+    initial: u8,
+    size: Size,
 }
 
 /// The head at the start of `data`, and its length in bytes; `None` when not all of it is there. Errors say
 /// that it was found at `at`.
 pub(crate) fn parse_head(data: &[u8], at: usize) -> Result<Option<(Head, usize)>, CborError> {
-    let Some((&initial, behind)) = data.split_first() else {
+    let Some(&initial) = data.first() else {
         return Ok(None);
     };
-    let Some(len) = argument_len(initial) else {
-        return Err(CborError::Reserved { byte: initial, at });
-    };
-    let Some(bytes) = behind.get(..len) else {
-        return Ok(None);
-    };
-    let argument = big_endian(0, bytes);
-    Ok(Some((Head::new(initial, argument, at)?, 1 + len)))
-}
-
-/// IEEE 754 binary16, in the low 16 bits of `bits`, as the equal 64-bit number.
-fn half_to_f64(bits: u64) -> f64 {
-    let sign = (bits & 0x8000) << 48;
-    let exponent = (bits >> 10) & 0x1f;
-    let fraction = bits & 0x3ff;
-    let magnitude = match exponent {
-        0 => return f64::from_bits(sign | (fraction as f64 * 2f64.powi(-24)).to_bits()),
-        31 => 0x7ff0_0000_0000_0000 | (fraction << 42),
-        _ => ((exponent + 1008) << 52) | (fraction << 42),
-    };
-    f64::from_bits(sign | magnitude)
-}
-
-/// Appends the shortest head of `major` with argument `arg`.
-pub(crate) fn write_head(out: &mut Vec<u8>, major: u8, arg: u64) {
-    let top = major << 5;
-    if arg < 24 {
-        out.push(top | arg as u8);
-    } else if let Ok(arg) = u8::try_from(arg) {
-        out.extend_from_slice(&[top | 24, arg]);
-    } else if let Ok(arg) = u16::try_from(arg) {
-        out.push(top | 25);
-        out.extend_from_slice(&arg.to_be_bytes());
-    } else if let Ok(arg) = u32::try_from(arg) {
-        out.push(top | 26);
-        out.extend_from_slice(&arg.to_be_bytes());
-    } else {
-        out.push(top | 27);
-        out.extend_from_slice(&arg.to_be_bytes());
+    let reserved = CborError::Reserved { byte: initial, at };
+    let len = Size::head(initial).map_err(|_| reserved)?;
+    match data.get(..len) {
+        None => Ok(None),
+        Some([0xf8, 0..=31]) => Err(reserved),
+        Some(head) => {
+            let size = Size::tail(head).map_err(|_| reserved)?;
+            Ok(Some((Head { initial, size }, len)))
+        }
     }
-}
-
-/// Appends a 64-bit float.
-pub(crate) fn write_f64(out: &mut Vec<u8>, number: f64) {
-    out.push((SIMPLE << 5) | 27);
-    out.extend_from_slice(&number.to_bits().to_be_bytes());
 }
 
 /// The levels that are open while an item is walked, without the values in them.
@@ -240,50 +162,42 @@ impl Nesting {
     /// Takes a head that was read at `at`. Answers how many content bytes follow it (strings only) and
     /// whether the whole item is complete once these have passed.
     pub(crate) fn take(&mut self, head: Head, at: usize) -> Result<(u64, bool), CborError> {
-        if let Some(Level::Segments { major }) = self.levels.last() {
-            return match head {
-                _ if head.is_break() => {
+        let major = head.initial >> 5;
+        if let Some(Level::Segments { major: of }) = self.levels.last() {
+            return match head.size {
+                Size::Bytes(len) if major == *of => Ok((len, false)),
+                _ if head.initial == BREAK => {
                     self.levels.pop();
                     Ok((0, self.value_done()))
-                }
-                Head { arg, .. } if head.major == *major && !head.is_indefinite() => {
-                    Ok((arg, false))
                 }
                 _ => Err(CborError::BadSegment { at }),
             };
         }
-        match head.major {
-            SIMPLE if head.is_break() => match self.levels.pop() {
-                Some(Level::Array | Level::Map { odd: false }) => Ok((0, self.value_done())),
-                _ => Err(CborError::UnexpectedBreak { at }),
-            },
-            BYTES | TEXT => match head.length() {
-                Some(length) => Ok((length, self.value_done())),
-                None => {
-                    self.levels.push(Level::Segments { major: head.major });
-                    Ok((0, false))
-                }
-            },
-            ARRAY | MAP | TAG => {
-                let level = match (head.major, head.length()) {
-                    (ARRAY, Some(left)) => Level::Definite { left },
-                    // A map of 2^63 pairs or more cannot end: saturating keeps it open for ever.
-                    (MAP, Some(pairs)) => Level::Definite { left: pairs.saturating_mul(2) },
-                    (ARRAY, None) => Level::Array,
-                    (MAP, None) => Level::Map { odd: false },
-                    _ => Level::Definite { left: 1 },
-                };
-                if self.levels.len() >= MAX_DEPTH {
-                    return Err(CborError::TooDeep);
-                }
-                if let Level::Definite { left: 0 } = level {
+        let level = match (head.size, major) {
+            (Size::Head, _) if head.initial == BREAK => match self.levels.pop() {
+                Some(Level::Array | Level::Map { odd: false }) => {
                     return Ok((0, self.value_done()));
                 }
-                self.levels.push(level);
-                Ok((0, false))
-            }
-            _ => Ok((0, self.value_done())),
+                _ => return Err(CborError::UnexpectedBreak { at }),
+            },
+            (Size::Head, TAG) => Level::Definite { left: 1 },
+            (Size::Head, _) => return Ok((0, self.value_done())),
+            (Size::Bytes(len), _) => return Ok((len, self.value_done())),
+            // A map of 2^63 pairs or more cannot end: saturating keeps it open for ever.
+            (Size::Items(pairs), MAP) => Level::Definite { left: pairs.saturating_mul(2) },
+            (Size::Items(left), _) => Level::Definite { left },
+            (Size::Indef, ARRAY) => Level::Array,
+            (Size::Indef, MAP) => Level::Map { odd: false },
+            (Size::Indef, _) => Level::Segments { major },
+        };
+        if self.levels.len() >= MAX_DEPTH && !matches!(level, Level::Segments { .. }) {
+            return Err(CborError::TooDeep);
         }
+        if let Level::Definite { left: 0 } = level {
+            return Ok((0, self.value_done()));
+        }
+        self.levels.push(level);
+        Ok((0, false))
     }
 
     /// One value ended: closes every level that it completes. True when no level is left.
@@ -311,135 +225,118 @@ impl Nesting {
 /// A cursor over complete input. With `shared`, byte strings come out as slices of it.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
-    data: &'a [u8],
-    pos: usize,
+    decoder: Decoder<'a>,
     shared: Option<&'a Bytes>,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(data: &'a [u8]) -> Self {
-        Self { data, pos: 0, shared: None }
+        Self { decoder: Decoder::new(data), shared: None }
     }
 
     pub(crate) fn shared(data: &'a Bytes) -> Self {
-        Self { data, pos: 0, shared: Some(data) }
+        Self { decoder: Decoder::new(data), shared: Some(data) }
     }
 
     pub(crate) fn position(&self) -> usize {
-        self.pos
+        self.decoder.position()
     }
 
     pub(crate) fn left(&self) -> usize {
-        self.data.len() - self.pos
+        self.decoder.input().len() - self.position()
     }
 
-    /// The next head, without moving.
-    pub(crate) fn peek(&self) -> Result<Head, CborError> {
-        self.parse().map(|(head, _)| head)
+    /// Moves back to a token that was read at `at`.
+    pub(crate) fn go_back(&mut self, at: usize) {
+        self.decoder.set_position(at);
     }
 
-    /// The next head; moves behind it.
-    pub(crate) fn head(&mut self) -> Result<Head, CborError> {
-        let (head, next) = self.parse()?;
-        self.pos = next;
-        Ok(head)
-    }
-
-    /// Moves behind a break code, if one is next.
-    pub(crate) fn take_break(&mut self) -> bool {
-        let found = self.data.get(self.pos) == Some(&BREAK);
-        self.pos += usize::from(found);
-        found
-    }
-
-    fn parse(&self) -> Result<(Head, usize), CborError> {
-        let at = self.pos;
-        match parse_head(&self.data[at..], at)? {
-            Some((head, len)) => Ok((head, at + len)),
-            None => Err(CborError::UnexpectedEnd { at }),
+    /// The next token; moves behind it.
+    pub(crate) fn token(&mut self) -> Result<Token<'a>, CborError> {
+        let at = self.position();
+        match self.decoder.decode() {
+            Ok(Token::Simple(0..=31)) if self.position() - at == 2 => Err(self.refusal(at)),
+            Ok(token) => Ok(token),
+            Err(_) => Err(self.refusal(at)),
         }
     }
 
-    /// The next `len` bytes of content; moves behind them.
-    fn content(&mut self, len: u64) -> Result<&'a [u8], CborError> {
-        let at = self.pos;
-        let short = CborError::UnexpectedEnd { at };
-        let len = usize::try_from(len).map_err(|_| short)?;
-        let found = self.data[at..].get(..len).ok_or(short)?;
-        self.pos += len;
-        Ok(found)
-    }
-
-    /// Content of the byte string whose head was just read: a slice of the shared input when definite,
-    /// else a copy.
-    pub(crate) fn bytes_after(&mut self, head: Head) -> Result<Bytes, CborError> {
-        match (head.length(), self.shared) {
-            (Some(len), Some(shared)) => {
-                let from = self.pos;
-                self.content(len)?;
-                Ok(shared.slice(from..self.pos))
+    /// Reads with one of the decoder's own methods, which is quicker where one type is expected. Answers the
+    /// token when there is another.
+    pub(crate) fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut Decoder<'a>) -> Result<T, decode::Error>,
+    ) -> Result<Result<T, Token<'a>>, CborError> {
+        let at = self.position();
+        match read(&mut self.decoder) {
+            Ok(read) => Ok(Ok(read)),
+            Err(_) => {
+                self.go_back(at);
+                self.token().map(Err)
             }
-            _ => self.content_after(head).map(|content| content.into_owned().into()),
         }
     }
 
-    /// Content of the byte string whose head was just read, borrowed when definite.
-    pub(crate) fn content_after(&mut self, head: Head) -> Result<Cow<'a, [u8]>, CborError> {
-        if let Some(len) = head.length() {
-            return self.content(len).map(Cow::Borrowed);
-        }
-        let mut joined = Vec::new();
-        while let Some(len) = self.segment(BYTES)? {
-            joined.extend_from_slice(self.content(len)?);
-        }
-        Ok(Cow::Owned(joined))
-    }
-
-    /// Content of the text whose head was just read.
-    pub(crate) fn text_after(&mut self, head: Head) -> Result<String, CborError> {
-        match head.length() {
-            Some(len) => Ok(self.utf8(len)?.to_owned()),
-            None => {
-                let mut joined = String::new();
-                while let Some(len) = self.segment(TEXT)? {
-                    joined.push_str(self.utf8(len)?);
+    /// Why there is no token at `at`.
+    #[cold]
+    fn refusal(&self, at: usize) -> CborError {
+        let data = &self.decoder.input()[at..];
+        match parse_head(data, at) {
+            Err(reserved) => reserved,
+            Ok(None) => CborError::UnexpectedEnd { at },
+            Ok(Some((head, len))) => {
+                let (at, left) = (at + len, (data.len() - len) as u64);
+                match head.size {
+                    Size::Bytes(content) if content <= left => CborError::InvalidUtf8 { at },
+                    _ => CborError::UnexpectedEnd { at },
                 }
-                Ok(joined)
             }
         }
     }
 
-    /// Length of the next segment of an indefinite string, or `None` at its break.
-    fn segment(&mut self, major: u8) -> Result<Option<u64>, CborError> {
-        if self.take_break() {
-            return Ok(None);
-        }
-        let at = self.pos;
-        let head = self.head()?;
-        match head.length() {
-            Some(len) if head.major == major => Ok(Some(len)),
-            _ => Err(CborError::BadSegment { at }),
+    /// The content of a definite byte string: a slice of the shared input, else a copy.
+    pub(crate) fn keep(&self, content: &'a [u8]) -> Bytes {
+        match self.shared {
+            Some(shared) => shared.slice_ref(content),
+            None => Bytes::copy_from_slice(content),
         }
     }
 
-    fn utf8(&mut self, len: u64) -> Result<&'a str, CborError> {
-        let at = self.pos;
-        let content = self.content(len)?;
-        std::str::from_utf8(content).map_err(|_| CborError::InvalidUtf8 { at })
+    /// The segments of the indefinite byte string that was begun, joined.
+    pub(crate) fn byte_segments(&mut self) -> Result<Vec<u8>, CborError> {
+        let mut joined = Vec::new();
+        loop {
+            let at = self.position();
+            match self.token()? {
+                Token::Bytes(segment) => joined.extend_from_slice(segment),
+                Token::Break => return Ok(joined),
+                _ => return Err(CborError::BadSegment { at }),
+            }
+        }
+    }
+
+    /// The segments of the indefinite text that was begun, joined.
+    pub(crate) fn text_segments(&mut self) -> Result<String, CborError> {
+        let mut joined = String::new();
+        loop {
+            let at = self.position();
+            match self.token()? {
+                Token::String(segment) => joined.push_str(segment),
+                Token::Break => return Ok(joined),
+                _ => return Err(CborError::BadSegment { at }),
+            }
+        }
     }
 
     /// Moves behind one item of any kind, checking that it is well-formed and its text UTF-8.
     pub(crate) fn skip(&mut self) -> Result<(), CborError> {
         let mut nesting = Nesting::default();
         loop {
-            let at = self.pos;
-            let head = self.head()?;
-            let (content, complete) = nesting.take(head, at)?;
-            if head.major == TEXT {
-                self.utf8(content)?;
-            } else {
-                self.content(content)?;
-            }
+            let at = self.position();
+            let head = parse_head(&self.decoder.input()[at..], at)?;
+            let (head, _) = head.ok_or(CborError::UnexpectedEnd { at })?;
+            let (_, complete) = nesting.take(head, at)?;
+            self.token()?;
             if complete {
                 return Ok(());
             }

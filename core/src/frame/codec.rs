@@ -4,8 +4,10 @@
 //! Reading: any key order and any well-formed encoding, unknown keys skipped, everything else strict.
 
 use bytes::{BufMut, Bytes};
+use minicbor::Decoder;
+use minicbor::data::Token;
 
-use super::cbor::{self, CborError, Head, MAX_DEPTH, Reader};
+use super::cbor::{self, CborError, MAX_DEPTH, Reader};
 use super::error::{DecodeError, EncodeError, FrameRule, Key};
 use super::id::MessageId;
 use super::kind::FrameType;
@@ -147,14 +149,14 @@ fn write_frame(
 ) -> Result<usize, EncodeError> {
     let (head_start, tail_start) = (head.len(), tail.len());
     head.put_bytes(0, PREFIX_LEN);
-    cbor::write_head(head, cbor::MAP, frame.key_count());
+    cbor::put(head, |to| to.map(frame.key_count()));
     put_uint(head, Key::Version, frame.version);
     put_uint(head, Key::FrameType, frame.frame_type.code());
     put_id(head, Key::Id, frame.id);
     put_uint(head, Key::Seq, frame.seq);
     put_text(head, Key::ContentType, frame.content_type.as_deref());
     if let Some(meta) = &frame.meta {
-        put_key(head, Key::Meta);
+        cbor::put(head, |to| to.u64(Key::Meta.number()));
         let extent = value::write_value(head, meta);
         // The frame's own map is a level too.
         if extent.depth >= MAX_DEPTH {
@@ -167,8 +169,7 @@ fn write_frame(
     check_rules(frame)?;
     let payload_len = match &frame.payload {
         Some(payload) => {
-            put_key(head, Key::Payload);
-            cbor::write_head(head, cbor::BYTES, payload.len() as u64);
+            cbor::put(head, |to| to.u64(Key::Payload.number())?.bytes_len(payload.len() as u64));
             payload.len()
         }
         None => 0,
@@ -206,13 +207,8 @@ fn write_behind_payload(frame: &Frame, out: &mut Vec<u8>) {
     put_text(out, Key::Output, frame.output.as_deref());
 }
 
-fn put_key(out: &mut Vec<u8>, key: Key) {
-    cbor::write_head(out, cbor::UINT, key.number());
-}
-
 fn put_uint(out: &mut Vec<u8>, key: Key, number: u64) {
-    put_key(out, key);
-    cbor::write_head(out, cbor::UINT, number);
+    cbor::put(out, |to| to.u64(key.number())?.u64(number));
 }
 
 fn put_opt_uint(out: &mut Vec<u8>, key: Key, number: Option<u64>) {
@@ -223,27 +219,20 @@ fn put_opt_uint(out: &mut Vec<u8>, key: Key, number: Option<u64>) {
 
 fn put_bool(out: &mut Vec<u8>, key: Key, truth: Option<bool>) {
     if let Some(truth) = truth {
-        put_key(out, key);
-        cbor::write_head(out, cbor::SIMPLE, if truth { cbor::TRUE } else { cbor::FALSE });
+        cbor::put(out, |to| to.u64(key.number())?.bool(truth));
     }
 }
 
 fn put_text(out: &mut Vec<u8>, key: Key, text: Option<&str>) {
     if let Some(text) = text {
-        put_key(out, key);
-        cbor::write_head(out, cbor::TEXT, text.len() as u64);
-        out.extend_from_slice(text.as_bytes());
+        cbor::put(out, |to| to.u64(key.number())?.str(text));
     }
 }
 
 fn put_id(out: &mut Vec<u8>, key: Key, id: MessageId) {
     match id {
         MessageId::Uint(number) => put_uint(out, key, number),
-        MessageId::Uuid(bytes) => {
-            put_key(out, key);
-            cbor::write_head(out, cbor::BYTES, bytes.len() as u64);
-            out.extend_from_slice(&bytes);
-        }
+        MessageId::Uuid(bytes) => cbor::put(out, |to| to.u64(key.number())?.bytes(&bytes)),
     }
 }
 
@@ -348,40 +337,34 @@ pub fn decode_with(body: Bytes, versions: Versions) -> Result<Frame, DecodeError
 }
 
 fn read_frame(reader: &mut Reader<'_>, versions: Versions) -> Result<Frame, DecodeError> {
-    let head = reader.head()?;
-    if head.major != cbor::MAP {
-        return Err(FrameRule::NotAMap { found: head.kind() }.into());
-    }
-    let mut left = head.length();
+    let mut left = match reader.token()? {
+        Token::Map(pairs) => Some(pairs),
+        Token::BeginMap => None,
+        other => return Err(FrameRule::NotAMap { found: cbor::kind(other) }.into()),
+    };
     let mut fields = Fields::new();
-    loop {
-        match &mut left {
-            Some(0) => break,
-            Some(left) => *left -= 1,
-            None if reader.take_break() => break,
-            None => {}
+    while left != Some(0) {
+        let at = reader.position();
+        match reader.read(Decoder::u64)? {
+            Ok(number) => match Key::from_number(number) {
+                Some(key) => fields.read(reader, key, versions)?,
+                None => reader.skip()?,
+            },
+            Err(Token::Break) if left.is_none() => break,
+            // A key of another type means nothing to us.
+            Err(_) => {
+                reader.go_back(at);
+                reader.skip()?;
+                reader.skip()?;
+            }
         }
-        match read_key(reader)? {
-            Some(key) => fields.read(reader, key, versions)?,
-            None => reader.skip()?,
-        }
+        left = left.map(|left| left - 1);
     }
     let frame = fields.finish()?;
     match reader.left() {
         0 => Ok(frame),
         extra => Err(FrameRule::Trailing { extra }.into()),
     }
-}
-
-/// The next key, or `None` for one that means nothing to us: another integer, or another type.
-fn read_key(reader: &mut Reader<'_>) -> Result<Option<Key>, CborError> {
-    let head = reader.peek()?;
-    if head.major == cbor::UINT {
-        reader.head()?;
-        return Ok(Key::from_number(head.arg));
-    }
-    reader.skip()?;
-    Ok(None)
 }
 
 /// What was read of a frame so far.
@@ -460,55 +443,47 @@ impl Fields {
     }
 }
 
-fn wrong_type(key: Key, expected: &'static str, head: Head) -> DecodeError {
-    FrameRule::WrongType { key, expected, found: head.kind() }.into()
+fn wrong_type(key: Key, expected: &'static str, found: Token<'_>) -> DecodeError {
+    FrameRule::WrongType { key, expected, found: cbor::kind(found) }.into()
 }
 
 fn read_uint(reader: &mut Reader<'_>, key: Key) -> Result<u64, DecodeError> {
-    let head = reader.head()?;
-    match head.major {
-        cbor::UINT => Ok(head.arg),
-        _ => Err(wrong_type(key, "unsigned integer", head)),
-    }
+    reader.read(Decoder::u64)?.map_err(|other| wrong_type(key, "unsigned integer", other))
 }
 
 fn read_bool(reader: &mut Reader<'_>, key: Key) -> Result<bool, DecodeError> {
-    let head = reader.head()?;
-    match (head.major, u64::from(head.info)) {
-        (cbor::SIMPLE, cbor::FALSE) => Ok(false),
-        (cbor::SIMPLE, cbor::TRUE) => Ok(true),
-        _ => Err(wrong_type(key, "boolean", head)),
-    }
+    reader.read(Decoder::bool)?.map_err(|other| wrong_type(key, "boolean", other))
 }
 
 fn read_text(reader: &mut Reader<'_>, key: Key) -> Result<String, DecodeError> {
-    let head = reader.head()?;
-    match head.major {
-        cbor::TEXT => Ok(reader.text_after(head)?),
-        _ => Err(wrong_type(key, "text", head)),
+    match reader.read(Decoder::str)? {
+        Ok(text) => Ok(text.to_owned()),
+        Err(Token::BeginString) => Ok(reader.text_segments()?),
+        Err(other) => Err(wrong_type(key, "text", other)),
     }
 }
 
 fn read_payload(reader: &mut Reader<'_>) -> Result<Bytes, DecodeError> {
-    let head = reader.head()?;
-    match head.major {
-        cbor::BYTES => Ok(reader.bytes_after(head)?),
-        _ => Err(wrong_type(Key::Payload, "byte string", head)),
+    match reader.read(Decoder::bytes)? {
+        Ok(content) => Ok(reader.keep(content)),
+        Err(Token::BeginBytes) => Ok(reader.byte_segments()?.into()),
+        Err(other) => Err(wrong_type(Key::Payload, "byte string", other)),
     }
 }
 
 fn read_id(reader: &mut Reader<'_>, key: Key) -> Result<MessageId, DecodeError> {
-    let head = reader.head()?;
-    match head.major {
-        cbor::UINT => Ok(MessageId::Uint(head.arg)),
-        cbor::BYTES => {
-            let content = reader.content_after(head)?;
-            match <[u8; 16]>::try_from(content.as_ref()) {
-                Ok(uuid) => Ok(MessageId::Uuid(uuid)),
-                Err(_) => Err(FrameRule::IdLength { key, len: content.len() }.into()),
-            }
-        }
-        _ => Err(wrong_type(key, "byte string of 16 or unsigned integer", head)),
+    let uuid = |content: &[u8]| match <[u8; 16]>::try_from(content) {
+        Ok(uuid) => Ok(MessageId::Uuid(uuid)),
+        Err(_) => Err(FrameRule::IdLength { key, len: content.len() }.into()),
+    };
+    match reader.token()? {
+        Token::Bytes(content) => uuid(content),
+        Token::BeginBytes => uuid(&reader.byte_segments()?),
+        Token::U8(number) => Ok(MessageId::Uint(number.into())),
+        Token::U16(number) => Ok(MessageId::Uint(number.into())),
+        Token::U32(number) => Ok(MessageId::Uint(number.into())),
+        Token::U64(number) => Ok(MessageId::Uint(number)),
+        other => Err(wrong_type(key, "byte string of 16 or unsigned integer", other)),
     }
 }
 

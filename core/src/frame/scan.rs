@@ -1,6 +1,9 @@
 //! Where an item of a sequence ends, while its fragments arrive.
 
-use super::cbor::{CborError, Head, Nesting, argument_len, big_endian, parse_head};
+use super::cbor::{CborError, Nesting, parse_head};
+
+/// Longest head, in bytes.
+const MAX_HEAD: usize = 9;
 
 /// What one more fragment did to the item.
 #[must_use = "whether the item is complete decides when its credit is given back (L10)"]
@@ -37,8 +40,8 @@ pub enum Scan {
 #[derive(Debug, Clone, Default)]
 pub struct ItemScanner {
     nesting: Nesting,
-    /// A head of which not all bytes came yet.
-    partial: Option<Partial>,
+    /// A head of which not all bytes came yet: those that did.
+    cut: Vec<u8>,
     /// String content that is still to come, in bytes.
     content: u64,
     /// The item is complete behind that content.
@@ -46,15 +49,6 @@ pub struct ItemScanner {
     /// Bytes of the item so far.
     taken: u64,
     failed: Option<CborError>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Partial {
-    initial: u8,
-    /// Argument bytes that are still to come.
-    need: usize,
-    argument: u64,
-    at: usize,
 }
 
 impl ItemScanner {
@@ -118,29 +112,20 @@ impl ItemScanner {
     /// Takes a head, or as much of it as `rest` (not empty) has: a whole one opens or closes levels.
     /// Answers how many bytes it took.
     fn head(&mut self, rest: &[u8]) -> Result<usize, CborError> {
-        let at = usize::try_from(self.taken).unwrap_or(usize::MAX);
-        let (head, at, took) = match self.partial.take() {
-            None => match parse_head(rest, at)? {
-                Some((head, len)) => (head, at, len),
-                None => {
-                    let need = argument_len(rest[0]).map_or(0, |all| all + 1 - rest.len());
-                    let argument = big_endian(0, &rest[1..]);
-                    self.partial = Some(Partial { initial: rest[0], need, argument, at });
-                    return Ok(rest.len());
-                }
-            },
-            Some(mut partial) => {
-                let took = partial.need.min(rest.len());
-                partial.argument = big_endian(partial.argument, &rest[..took]);
-                partial.need -= took;
-                if partial.need > 0 {
-                    self.partial = Some(partial);
-                    return Ok(took);
-                }
-                (Head::new(partial.initial, partial.argument, partial.at)?, partial.at, took)
-            }
+        let had = self.cut.len();
+        let at = usize::try_from(self.taken).unwrap_or(usize::MAX) - had;
+        if had == 0
+            && let Some((head, len)) = parse_head(rest, at)?
+        {
+            (self.content, self.last) = self.nesting.take(head, at)?;
+            return Ok(len);
+        }
+        self.cut.extend_from_slice(&rest[..rest.len().min(MAX_HEAD - had)]);
+        let Some((head, len)) = parse_head(&self.cut, at)? else {
+            return Ok(rest.len());
         };
+        self.cut.clear();
         (self.content, self.last) = self.nesting.take(head, at)?;
-        Ok(took)
+        Ok(len - had)
     }
 }

@@ -1,6 +1,7 @@
 //! An owned CBOR value: frame metadata, scalar chunk payloads, sequence items.
 
 use bytes::Bytes;
+use minicbor::data::{Int, Tag, Token};
 
 use super::cbor::{self, CborError, MAX_DEPTH, Reader};
 
@@ -183,19 +184,28 @@ impl Value {
     /// What an error message calls this kind of value.
     #[must_use]
     pub fn kind(&self) -> &'static str {
+        cbor::kind(self.token())
+    }
+
+    /// The token that begins the encoding. The elements of an array or map and what a tag tags come behind.
+    fn token(&self) -> Token<'_> {
         match self {
-            Self::Uint(_) => "unsigned integer",
-            Self::Nint(_) => "negative integer",
-            Self::Bytes(_) => "byte string",
-            Self::Text(_) => "text",
-            Self::Array(_) => "array",
-            Self::Map(_) => "map",
-            Self::Bool(_) => "boolean",
-            Self::Null => "null",
-            Self::Undefined => "undefined",
-            Self::Float(_) => "float",
-            Self::Tag(..) => "tagged value",
-            Self::Simple(_) => "simple value",
+            Self::Uint(number) => Token::U64(*number),
+            Self::Nint(number) => {
+                let number = Int::try_from(-1 - i128::from(*number));
+                Token::Int(number.expect("no negative integer of CBOR is below -2^64"))
+            }
+            Self::Bytes(bytes) => Token::Bytes(bytes),
+            Self::Text(text) => Token::String(text),
+            Self::Array(items) => Token::Array(items.len() as u64),
+            Self::Map(entries) => Token::Map(entries.len() as u64),
+            Self::Tag(tag, _) => Token::Tag(Tag::new(*tag)),
+            Self::Bool(truth) => Token::Bool(*truth),
+            Self::Null => Token::Null,
+            // 24 to 31 can't be written as simple values, 20 to 23 have a token of their own.
+            Self::Undefined | Self::Simple(20..=31) => Token::Undefined,
+            Self::Simple(number) => Token::Simple(*number),
+            Self::Float(number) => Token::F64(*number),
         }
     }
 }
@@ -204,8 +214,7 @@ impl Value {
 #[must_use]
 pub fn encode_bytes(content: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(content.len() + 9);
-    cbor::write_head(&mut out, cbor::BYTES, content.len() as u64);
-    out.extend_from_slice(content);
+    cbor::put(&mut out, |to| to.bytes(content));
     out.into()
 }
 
@@ -213,8 +222,7 @@ pub fn encode_bytes(content: &[u8]) -> Bytes {
 #[must_use]
 pub fn encode_text(content: &str) -> Bytes {
     let mut out = Vec::with_capacity(content.len() + 9);
-    cbor::write_head(&mut out, cbor::TEXT, content.len() as u64);
-    out.extend_from_slice(content.as_bytes());
+    cbor::put(&mut out, |to| to.str(content));
     out.into()
 }
 
@@ -233,9 +241,11 @@ enum Open {
     Tag(u64),
 }
 
-/// Room reserved for a container of a declared size: never more than a little, whatever was declared.
-fn first_room(declared: u64) -> usize {
-    declared.min(32) as usize
+/// What one token is, or begins.
+enum Begun {
+    Whole(Value),
+    Level(Open),
+    Break,
 }
 
 /// Reads one value. `depth` levels are open round it already; at most `limit` values are built.
@@ -248,36 +258,25 @@ pub(crate) fn read_value(
     let mut built = 0u64;
     loop {
         let at = reader.position();
-        let head = reader.head()?;
+        let begun = begin(reader)?;
         built += 1;
         if built > limit {
             return Err(CborError::TooManyValues { limit });
         }
-        let done = match head.major {
-            cbor::UINT => Value::Uint(head.arg),
-            cbor::NINT => Value::Nint(head.arg),
-            cbor::BYTES => Value::Bytes(reader.bytes_after(head)?),
-            cbor::TEXT => Value::Text(reader.text_after(head)?),
-            cbor::ARRAY | cbor::MAP | cbor::TAG => {
-                if depth + open.len() >= MAX_DEPTH {
-                    return Err(CborError::TooDeep);
-                }
-                let level = open_level(head, reader.left(), at)?;
-                match level {
-                    Open::Array { items, left: Some(0) } => Value::Array(items),
-                    Open::Map { entries, left: Some(0), .. } => Value::Map(entries),
-                    level => {
-                        open.push(level);
-                        continue;
-                    }
-                }
-            }
-            _ if head.is_break() => match open.pop() {
+        let done = match begun {
+            Begun::Whole(value) => value,
+            Begun::Break => match open.pop() {
                 Some(Open::Array { items, left: None }) => Value::Array(items),
                 Some(Open::Map { entries, key: None, left: None }) => Value::Map(entries),
                 _ => return Err(CborError::UnexpectedBreak { at }),
             },
-            _ => simple(head),
+            Begun::Level(_) if depth + open.len() >= MAX_DEPTH => return Err(CborError::TooDeep),
+            Begun::Level(Open::Array { items, left: Some(0) }) => Value::Array(items),
+            Begun::Level(Open::Map { entries, left: Some(0), .. }) => Value::Map(entries),
+            Begun::Level(level) => {
+                open.push(level);
+                continue;
+            }
         };
         if let Some(value) = place(&mut open, done) {
             return Ok(value);
@@ -285,39 +284,52 @@ pub(crate) fn read_value(
     }
 }
 
-/// The empty container for a head. Refuses a declared size that the input cannot hold: each element takes
-/// at least one byte.
-fn open_level(head: cbor::Head, input_left: usize, at: usize) -> Result<Open, CborError> {
-    let fits = |elements: u64| match elements <= input_left as u64 {
-        true => Ok(()),
-        false => Err(CborError::UnexpectedEnd { at }),
+/// Reads a scalar or a whole string, or where a level begins or ends.
+fn begin(reader: &mut Reader<'_>) -> Result<Begun, CborError> {
+    let at = reader.position();
+    let token = reader.token()?;
+    // Room for a container of a declared size: never more than a little, whatever was declared; and none
+    // for what the input can't hold, as each element takes at least one byte.
+    let room = |declared: u64, each: u64| match declared.saturating_mul(each) {
+        bytes if bytes <= reader.left() as u64 => Ok(declared.min(32) as usize),
+        _ => Err(CborError::UnexpectedEnd { at }),
     };
-    let left = head.length();
-    let room = left.map_or(0, first_room);
-    match head.major {
-        cbor::ARRAY => {
-            left.map_or(Ok(()), fits)?;
-            Ok(Open::Array { items: Vec::with_capacity(room), left })
+    let level = |level| Ok(Begun::Level(level));
+    Ok(Begun::Whole(match token {
+        Token::U8(number) => Value::Uint(number.into()),
+        Token::U16(number) => Value::Uint(number.into()),
+        Token::U32(number) => Value::Uint(number.into()),
+        Token::U64(number) => Value::Uint(number),
+        Token::I8(number) => i64::from(number).into(),
+        Token::I16(number) => i64::from(number).into(),
+        Token::I32(number) => i64::from(number).into(),
+        Token::I64(number) => number.into(),
+        Token::Int(number) => Value::Nint((-1 - i128::from(number)) as u64),
+        Token::F16(number) | Token::F32(number) => Value::Float(number.into()),
+        Token::F64(number) => Value::Float(number),
+        Token::Bytes(content) => Value::Bytes(reader.keep(content)),
+        Token::BeginBytes => reader.byte_segments()?.into(),
+        Token::String(text) => text.into(),
+        Token::BeginString => reader.text_segments()?.into(),
+        Token::Bool(truth) => truth.into(),
+        Token::Null => Value::Null,
+        Token::Undefined => Value::Undefined,
+        Token::Simple(number) => Value::Simple(number),
+        Token::Array(len) => {
+            let items = Vec::with_capacity(room(len, 1)?);
+            return level(Open::Array { items, left: Some(len) });
         }
-        cbor::MAP => {
-            left.map_or(Ok(()), |pairs| fits(pairs.saturating_mul(2)))?;
-            Ok(Open::Map { entries: Vec::with_capacity(room), key: None, left })
+        Token::Map(len) => {
+            let entries = Vec::with_capacity(room(len, 2)?);
+            return level(Open::Map { entries, key: None, left: Some(len) });
         }
-        _ => Ok(Open::Tag(head.arg)),
-    }
-}
-
-fn simple(head: cbor::Head) -> Value {
-    if let Some(number) = head.float() {
-        return Value::Float(number);
-    }
-    match head.arg {
-        cbor::FALSE => Value::Bool(false),
-        cbor::TRUE => Value::Bool(true),
-        cbor::NULL => Value::Null,
-        cbor::UNDEFINED => Value::Undefined,
-        number => Value::Simple(number as u8),
-    }
+        Token::BeginArray => return level(Open::Array { items: Vec::new(), left: None }),
+        Token::BeginMap => {
+            return level(Open::Map { entries: Vec::new(), key: None, left: None });
+        }
+        Token::Tag(tag) => return level(Open::Tag(tag.as_u64())),
+        Token::Break => return Ok(Begun::Break),
+    }))
 }
 
 /// Puts a finished value where it belongs, closing each container that it fills. Answers the outermost
@@ -420,38 +432,13 @@ pub(crate) fn write_value(out: &mut Vec<u8>, value: &Value) -> Extent {
 
 /// Appends a whole scalar or string, or the head of a level and what it still needs.
 fn write_one<'a>(out: &mut Vec<u8>, value: &'a Value) -> Option<Rest<'a>> {
-    let simple = |number: u64| (cbor::SIMPLE, number);
-    let (major, arg) = match value {
-        Value::Uint(number) => (cbor::UINT, *number),
-        Value::Nint(number) => (cbor::NINT, *number),
-        Value::Bytes(bytes) => (cbor::BYTES, bytes.len() as u64),
-        Value::Text(text) => (cbor::TEXT, text.len() as u64),
-        Value::Array(items) => (cbor::ARRAY, items.len() as u64),
-        Value::Map(entries) => (cbor::MAP, entries.len() as u64),
-        Value::Tag(tag, _) => (cbor::TAG, *tag),
-        Value::Bool(false) => simple(cbor::FALSE),
-        Value::Bool(true) => simple(cbor::TRUE),
-        Value::Null => simple(cbor::NULL),
-        // 24 to 31 can't be written as simple values, 20 to 23 are the ones above.
-        Value::Undefined | Value::Simple(20..=31) => simple(cbor::UNDEFINED),
-        Value::Simple(number) => simple(u64::from(*number)),
-        Value::Float(number) => {
-            cbor::write_f64(out, *number);
-            return None;
-        }
-    };
-    cbor::write_head(out, major, arg);
+    cbor::put(out, |to| to.encode(value.token()));
     match value {
-        Value::Bytes(bytes) => out.extend_from_slice(bytes),
-        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Array(items) => return Some(Rest::Items(items.iter())),
-        Value::Map(entries) => {
-            return Some(Rest::Entries { entries: entries.iter(), value: None });
-        }
-        Value::Tag(_, inner) => return Some(Rest::Tagged(Some(inner))),
-        _ => {}
+        Value::Array(items) => Some(Rest::Items(items.iter())),
+        Value::Map(entries) => Some(Rest::Entries { entries: entries.iter(), value: None }),
+        Value::Tag(_, inner) => Some(Rest::Tagged(Some(inner))),
+        _ => None,
     }
-    None
 }
 
 impl From<u64> for Value {

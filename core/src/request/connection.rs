@@ -169,9 +169,6 @@ impl Connection {
             return;
         }
         for exchange in self.table.close() {
-            if exchange.side() == Side::Handler {
-                exchange.stop(reason); // it learns why it has to stop
-            }
             exchange.end(Err(reason.clone()));
         }
         self.wire.router.close_all(reason.clone());

@@ -50,6 +50,9 @@ struct State {
     begun: bool,
     /// Why a handler has to stop.
     stop: Option<Reason>,
+    /// Why it is ending: nothing begins any more, and whoever waits is about to be told.
+    ending: Option<Reason>,
+    /// How it ended. Once this is told, nothing is left of the request.
     end: Option<Result<Terminal, Reason>>,
 }
 
@@ -63,10 +66,6 @@ impl Exchange {
     ) -> Arc<Self> {
         let state = Watched::new(State::default());
         Arc::new(Exchange { side, flow, cap, wire, state, forget: Box::new(forget) })
-    }
-
-    pub(crate) fn side(&self) -> Side {
-        self.side
     }
 
     pub(crate) fn flow(&self) -> FlowKey {
@@ -159,7 +158,7 @@ impl Exchange {
     pub(crate) fn begin(&self) -> bool {
         self.state.with(|state| {
             state.begun = true;
-            state.end.is_none()
+            state.ending.is_none()
         })
     }
 
@@ -361,12 +360,11 @@ impl Exchange {
             Err(reason) => reason.clone(),
         };
         let clean = outcome.is_ok();
-        let Some((inputs, outputs)) = self.state.update(|state| {
-            if state.end.is_some() {
+        let Some((inputs, outputs)) = self.state.with(|state| {
+            if state.ending.is_some() {
                 return None;
             }
-            state.end = Some(outcome);
-            state.body_ended = true;
+            state.ending = Some(reason.clone());
             Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
         }) else {
             return false;
@@ -381,6 +379,10 @@ impl Exchange {
         }
         self.wire.lanes.forget(self.flow);
         (self.forget)(self.flow);
+        self.state.update(|state| {
+            state.body_ended = true;
+            state.end = Some(outcome);
+        });
         true
     }
 
@@ -438,6 +440,7 @@ impl Exchange {
                 }
                 match (&state.stop, &state.end) {
                     (Some(reason), _) | (_, Some(Err(reason))) => Some(Err(reason.clone())),
+                    _ if state.ending.is_some() && state.end.is_none() => None,
                     _ => state.body_ended.then_some(Ok(None)),
                 }
             },
@@ -478,11 +481,7 @@ impl State {
 
     /// Why nothing more can be done with this request.
     fn over(&self) -> Option<Reason> {
-        match (&self.stop, &self.end) {
-            (Some(reason), _) | (None, Some(Err(reason))) => Some(reason.clone()),
-            (None, Some(Ok(_))) => Some(Error::new(ErrorKind::Closed, "the request has ended")),
-            (None, None) => None,
-        }
+        self.stop.as_ref().or(self.ending.as_ref()).cloned()
     }
 }
 
