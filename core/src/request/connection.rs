@@ -256,6 +256,9 @@ impl Connection {
         };
         if delivery == Delivery::NoRequest {
             match self.find(flow) {
+                Disposition::Route(exchange) if exchange.is_over() => {
+                    self.unroutable(&Disposition::Straggler, FrameType::Credit);
+                }
                 Disposition::Route(_) => {} // its streams have ended: moot
                 lost => self.unroutable(&lost, FrameType::Credit),
             }

@@ -365,6 +365,9 @@ impl Exchange {
                 return None;
             }
             state.ending = Some(reason.clone());
+            if !clean && self.side == Side::Handler {
+                state.stop.get_or_insert_with(|| reason.clone()); // it learns why it has to stop
+            }
             Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
         }) else {
             return false;
@@ -406,6 +409,11 @@ impl Exchange {
                 input.fail(reason); // what came before the end is still delivered
             }
         }
+    }
+
+    /// True once it has to stop or ends: what still comes of it crossed that in flight.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.with(|state| state.over().is_some())
     }
 
     /// Why the handler has to stop, if it has.
