@@ -91,7 +91,12 @@ fn hz_l02_a_late_grant_is_harmless() {
         assert_eq!(seen.drops["no_route"]["credit"], 1, "{seen:?}");
         assert_eq!(seen.drops_total(), 1, "{seen:?}");
 
-        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(2, 64), |_| Ok(()));
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(2, 64), |request| {
+            while let Some(input) = request.blocking_next_input()? {
+                input.iter().try_for_each(|item| item.map(drop))?; // nothing is left to cross the end
+            }
+            Ok(())
+        });
         raw.request(1, ECHO, &[]);
         raw.until(FrameType::End);
         raw.grant(1, None, 3);

@@ -1,4 +1,4 @@
-//! What C and C++ users get: header, libraries, and the files by which pkg-config and CMake find them.
+//! What C and C++ users get: headers, libraries, and the files by which pkg-config and CMake find them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,9 @@ pub fn run(repo: &Repo, options: &Options) -> Result<()> {
     let lib = prefix.join("lib");
     copy(&built.join("release/libsluicegate.so"), &lib.join(SONAME))?;
     copy(&built.join("release/libsluicegate.a"), &lib.join("libsluicegate.a"))?;
-    copy(&repo.path("include/sluicegate.h"), &prefix.join("include/sluicegate.h"))?;
+    for header in ["sluicegate.h", "sluicegate.hpp"] {
+        copy(&repo.path("include").join(header), &prefix.join("include").join(header))?;
+    }
     let link = lib.join("libsluicegate.so");
     let _ = fs::remove_file(&link); // it is not there, or it is what an earlier run has left
     symlink(SONAME, &link).with_context(|| format!("cannot make {}", link.display()))?;

@@ -135,10 +135,12 @@ fn cited(text: &str) -> Vec<(usize, u32, String)> {
     found
 }
 
-/// 10 and 12 in `(L10, L12)`; nothing in `HTML5` or `L1x`.
+/// 10 and 12 in `(L10, L12)`; nothing in `HTML5`, `L1x`, or the hazard `HZ-L02`.
 fn numbers(line: &str) -> Vec<u32> {
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    line.split(|c: char| !word(c)).filter_map(|word| word.strip_prefix('L')?.parse().ok()).collect()
+    let word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let law =
+        |word: &str| word.strip_prefix('L').filter(|digits| !digits.starts_with('0'))?.parse().ok();
+    line.split(|c: char| !word(c)).filter_map(law).collect()
 }
 
 /// The name that a line declares, in any of our languages.
@@ -204,6 +206,6 @@ mod tests {
 
     #[test]
     fn only_whole_words_cite() {
-        assert_eq!(numbers("(L10, L12) HTML5 L1x XL9 L"), [10, 12]);
+        assert_eq!(numbers("(L10, L12) HTML5 L1x XL9 L HZ-L11 L02"), [10, 12]);
     }
 }

@@ -14,7 +14,8 @@ use crate::source::{Source, Token};
 /// The ranks, lowest first. Rooms of one row don't know each other.
 const RANKS: &[&[&str]] = &[
     &["error"],
-    &["time", "sync"],
+    &["time"],
+    &["sync"],
     &["model"],
     &["account"],
     &["wait"],
