@@ -184,7 +184,11 @@ pub unsafe extern "C" fn sluice_engine_attach(
 pub unsafe extern "C" fn sluice_engine_close(engine: *const Engine) -> Status {
     guard(|| {
         let close = handle::get(engine)?.0.close();
-        crate::guard::block(async move { Ok(close.await) }, -1)
+        let closed = async move {
+            close.await;
+            Ok(())
+        };
+        crate::guard::block(closed, -1)
     })
 }
 
