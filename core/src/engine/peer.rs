@@ -1,6 +1,7 @@
 //! [`Peer`]: one cartridge, live.
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::account::{Counters, Snapshot};
 use crate::cartridge::{IDENTITY, parse_caps};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy};
-use crate::link::{CartridgeHello, FrameReader, FrameWriter, propose, spawn_quiet};
+use crate::link::{CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet};
 use crate::request::{Call, Connection, Role, peer_gone};
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::Deadline;
@@ -246,6 +247,12 @@ struct Subject {
 }
 
 impl Subject {
+    /// A signal that was not ours ended the process.
+    fn was_killed(&self) -> bool {
+        let ended = self.process.as_ref().and_then(|process| process.reap(LAST_WORDS));
+        ended.is_some_and(|status| status.signal().is_some())
+    }
+
     /// What everybody is told about the end of the link.
     fn verdict(&self, reason: &Reason) -> Reason {
         match self.closing.load(Ordering::Acquire) {
@@ -256,6 +263,10 @@ impl Subject {
 
     /// Names the cartridge and tells how its process ended.
     fn explain(&self, reason: &Reason) -> Reason {
+        if reason.code() == TRUNCATED && self.was_killed() {
+            let message = "it was killed while it wrote a frame";
+            return self.explain(&Error::new(ErrorKind::PeerDied, message));
+        }
         let what = match reason.kind() {
             ErrorKind::PeerDied => format!("cartridge `{}` is gone", self.label),
             _ => format!("cartridge `{}` failed: {}", self.label, reason.message()),

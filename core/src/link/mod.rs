@@ -19,5 +19,6 @@ pub use handshake::{CartridgeHello, accept, propose};
 pub(crate) use lanes::Lanes;
 pub(crate) use quiet::spawn_quiet;
 pub use reader::FrameReader;
+pub(crate) use reader::TRUNCATED;
 pub(crate) use stdio::claim_stdio;
 pub use writer::FrameWriter;

@@ -80,9 +80,14 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
+/// The code of the error of a stream that ends inside a frame.
+pub(crate) const TRUNCATED: &str = "TRUNCATED";
+
 fn truncated(got: usize, want: usize, part: &str) -> Error {
-    Error::new(
+    Error::with_code(
         ErrorKind::Malformed,
+        TRUNCATED,
+        ErrorKind::Malformed.class(),
         format!("the stream ended inside a frame: {got} of {want} bytes of its {part} came"),
     )
 }
