@@ -268,7 +268,9 @@ impl Subject {
             return self.explain(&Error::new(ErrorKind::PeerDied, message));
         }
         let what = match reason.kind() {
-            ErrorKind::PeerDied => format!("cartridge `{}` is gone", self.label),
+            ErrorKind::PeerDied => {
+                format!("cartridge `{}` is gone: {}", self.label, reason.message())
+            }
             _ => format!("cartridge `{}` failed: {}", self.label, reason.message()),
         };
         let message = match &self.process {

@@ -22,6 +22,9 @@ const TAIL: usize = 64 * 1024;
 /// How much of it an error message shows, in bytes.
 const SHOWN: usize = 2 * 1024;
 
+/// How long the end of stderr is waited for once the process has exited.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// A command to start a cartridge with.
 #[derive(Clone, Debug)]
 pub struct Command {
@@ -173,12 +176,14 @@ impl Process {
         self.pid
     }
 
-    /// Waits for the exit without reaping, so that a kill meanwhile cannot hit a stranger.
-    fn watch(&self) {
+    /// Waits for the exit without reaping, so that a kill meanwhile cannot hit a stranger. Who waits
+    /// for the exit is told once the end of stderr is there too, or somebody else holds it.
+    fn watch(self: &Arc<Self>) {
         let pid = Pid::from_raw(i32::try_from(self.pid).expect("process ids fit"));
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
         while matches!(waitid(Id::Pid(pid), flags), Err(nix::errno::Errno::EINTR)) {}
         let status = self.child.lock().wait().unwrap_or_default();
+        let _ = block_on(Arc::clone(self).has_said_all(), Deadline::after(LAST_WORDS));
         self.exit.update(|exit| *exit = Some(status));
     }
 
@@ -209,6 +214,11 @@ impl Process {
         self.stderr.with(|tail| String::from_utf8_lossy(tail.bytes.make_contiguous()).into_owned())
     }
 
+    /// Waits until everybody who may write to its stderr has closed it.
+    async fn has_said_all(self: Arc<Self>) {
+        until(self, |process| &process.stderr, |tail| tail.ended.then_some(())).await;
+    }
+
     pub(crate) async fn exited(self: Arc<Self>) -> ExitStatus {
         until(self, |process| &process.exit, |exit| *exit).await
     }
@@ -230,8 +240,6 @@ impl Process {
     /// How it ended and what it last said, for an error message.
     pub(crate) fn obituary(self: &Arc<Self>) -> String {
         let exited = self.reap(Duration::from_millis(500));
-        let said = until(Arc::clone(self), |p| &p.stderr, |tail| tail.ended.then_some(()));
-        let _ = block_on(said, Deadline::after(Duration::from_millis(200)));
         let how = exited.map_or_else(
             || "it did not exit by itself and was killed".to_owned(),
             |status| format!("it ended with {status}"),

@@ -171,11 +171,15 @@ fn two_outputs_do_not_hold_each_other_up() {
         let fed = feed(&call, "media:json", vec![plan]);
         let first = call.blocking_output().expect("one");
         let second = call.blocking_output().expect("another");
-        // The one that opened last is read whole before the other is touched.
-        for output in [&second, &first] {
-            let items = output.blocking_collect_items().expect("integers");
-            assert_eq!(integers(&items), (0..200).collect::<Vec<_>>(), "{language}");
+        // All of the one that opened last is read before the other is touched; both end with the
+        // request.
+        for n in 0..200 {
+            let item = second.blocking_recv().expect("a value").expect("no end yet");
+            assert_eq!(item.value, Value::Uint(n), "{language}");
         }
+        let items = first.blocking_collect_items().expect("integers");
+        assert_eq!(integers(&items), (0..200).collect::<Vec<_>>(), "{language}");
+        assert_eq!(second.blocking_recv().expect("the end"), None, "{language}");
         let mut names = [first.info().output.clone(), second.info().output.clone()];
         names.sort();
         assert_eq!(names, [None, Some("media:second".to_owned())], "{language}");

@@ -50,6 +50,7 @@ pub fn swift(repo: &Repo, toolchain: &Swift) -> Result<()> {
     let scratch = format!("{BUILD_FOLDER}/cartridge");
     let build = [
         "build",
+        "--quiet",
         "--package-path",
         "tests/cartridges/swift",
         "--scratch-path",

@@ -37,6 +37,6 @@ pub fn types(repo: &Repo) -> Result<()> {
 
 pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
     let mut pytest = repo.command(repo.target("venv/bin/python"));
-    pytest.current_dir(repo.path("python")).args(["-m", "pytest", "--quiet"]);
+    pytest.current_dir(repo.path("python")).args(["-m", "pytest"]);
     counted(&mut pytest, Runner::Pytest, tally, |_| true)
 }

@@ -150,8 +150,8 @@ let package = Package(
         "swift-cartridge",
         &[("Package.swift", MANIFEST), ("Sources/main.swift", main)],
     )?;
-    let mut build: Command =
-        toolchain.command(repo, &["build", "--package-path", "target/readme/swift-cartridge"]);
+    let mut build: Command = toolchain
+        .command(repo, &["build", "--quiet", "--package-path", "target/readme/swift-cartridge"]);
     process::run(&mut build)?;
     let program = folder.join("cartridge");
     toolchain.launcher(repo, &folder.join(".build/debug/cartridge"), &program)?;

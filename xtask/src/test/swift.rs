@@ -24,6 +24,7 @@ pub fn tests(repo: &Repo, swift: &Swift) -> Result<std::path::PathBuf> {
     let scratch = format!("{BUILD_FOLDER}/package");
     let build = [
         "build",
+        "--quiet",
         "--build-tests",
         "--package-path",
         "swift",
