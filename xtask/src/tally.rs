@@ -13,7 +13,7 @@ pub enum Runner {
     Go,
     /// `Test Case 'A.testB' passed (0.1 seconds)`; the last `Executed 3 tests, …` closes
     XcTest,
-    /// `3 passed, 0 failed`, which our C programs print
+    /// `3 passed, 0 failed`, the last line of our C tests
     Plain,
 }
 
@@ -57,14 +57,12 @@ impl Tally {
                 ["passed", "failed", "skipped"],
             ),
             Runner::Plain => {
-                self.read_lines(
-                    text,
-                    |line| {
-                        number_before(line, "passed").is_some()
-                            && number_before(line, "failed").is_some()
-                    },
-                    ["passed", "failed", "skipped"],
-                );
+                // A line with a name before it counts a part, which the whole counts again.
+                let whole = |line: &str| {
+                    line.starts_with(|c: char| c.is_ascii_digit())
+                        && number_before(line, "failed").is_some()
+                };
+                self.read_lines(text, whole, ["passed", "failed", "skipped"]);
             }
             Runner::Go => {
                 for line in text.lines() {
@@ -178,7 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_lines_need_both_numbers() {
-        assert_eq!(counts(Runner::Plain, "4 passed\n9 passed, 1 failed\n"), (9, 1, 0));
+    fn of_plain_lines_the_whole_counts() {
+        let text = "4 passed\nunit: 9 passed, 1 failed\n9 passed, 1 failed\n";
+        assert_eq!(counts(Runner::Plain, text), (9, 1, 0));
     }
 }

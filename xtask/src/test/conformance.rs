@@ -70,7 +70,7 @@ fn runners(repo: &Repo, tools: &Tools) -> Result<Vec<Command>> {
     ]);
     let mut all = vec![rust, c, go, python];
     if let Some(toolchain) = &tools.swift {
-        let mut swift = repo.command(swift::tests(repo, toolchain)?);
+        let mut swift = repo.command(swift::library_tests(repo, toolchain)?);
         swift.arg("SluicegateTests.ConformanceTests");
         all.push(swift);
     }

@@ -10,7 +10,7 @@ mod swift;
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::build;
 use crate::demo;
@@ -54,5 +54,7 @@ fn counted(
 ) -> Result<()> {
     let watched = process::watch(command, shown)?;
     tally.read(runner, &watched.text);
-    watched.ended
+    // Where a test hung, this names it, also if such lines are not shown.
+    let last = watched.text.lines().rfind(|line| !line.is_empty()).unwrap_or("nothing");
+    watched.ended.with_context(|| format!("it printed last: {last}"))
 }
