@@ -19,6 +19,13 @@ pub struct Options {
     prefix: PathBuf,
 }
 
+impl Options {
+    /// Below this folder.
+    pub fn new(prefix: &Path) -> Self {
+        Options { prefix: prefix.to_owned() }
+    }
+}
+
 /// Builds the C library as it is shipped, and copies what belongs to it below the prefix.
 pub fn run(repo: &Repo, options: &Options) -> Result<()> {
     let prefix = std::path::absolute(&options.prefix)?;

@@ -12,7 +12,7 @@ const MOST_OVER_IDLE: u64 = 64 * MIB;
 pub fn report(summary: &str) -> Result<()> {
     let summary: Json = serde_json::from_str(summary.trim()).context("the summary is not JSON")?;
     let hops = summary["hops"].as_array().context("the summary lists no hops")?;
-    println!("\n{:>32} {:>10} {:>10} {:>10}", "memory, MiB", "idle", "peak", "over idle");
+    println!("\n{:>14} {:>10} {:>10} {:>10}", "memory, MiB", "idle", "peak", "over idle");
     let mut grown = Vec::new();
     for hop in hops {
         let name = hop["name"].as_str().unwrap_or("?");
@@ -23,13 +23,13 @@ pub fn report(summary: &str) -> Result<()> {
         };
         let (idle, peak) = (field("idle")?, field("peak")?);
         let over = peak.saturating_sub(idle);
-        println!("{:>32} {:>10.1} {:>10.1} {:>10.1}", short(name), mib(idle), mib(peak), mib(over));
+        println!("{:>14} {:>10.1} {:>10.1} {:>10.1}", short(name), mib(idle), mib(peak), mib(over));
         if over > MOST_OVER_IDLE {
             grown.push(name);
         }
     }
     if let Some(peak) = summary["memory"]["peak"].as_u64() {
-        println!("{:>32} {:>10} {:>10.1}", "sluicegate", "", mib(peak));
+        println!("{:>14} {:>10} {:>10.1}", "sluicegate", "", mib(peak));
     }
     if grown.is_empty() {
         return Ok(());
@@ -37,10 +37,9 @@ pub fn report(summary: &str) -> Result<()> {
     bail!("more than {} MiB over idle: {}", MOST_OVER_IDLE / MIB, grown.join(", "))
 }
 
-/// The end of a long name, which tells programs apart.
-fn short(name: &str) -> String {
-    let letters = name.chars().count();
-    name.chars().skip(letters.saturating_sub(32)).collect()
+/// The last part of a path, which tells programs apart.
+fn short(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]

@@ -3,6 +3,7 @@
 mod c;
 mod conformance;
 mod go;
+mod installed;
 mod python;
 mod readme;
 mod rust;
@@ -32,6 +33,7 @@ pub fn run(repo: &Repo, tools: &Tools, select: &Select, tally: &mut Tally) -> Re
         Step::new("c-header", |_| c::header(repo)),
         Step::new("c-test", |tally| c::test(repo, tally)),
         Step::new("c-checkers", |_| c::checkers(repo)),
+        Step::new("c-installed", |_| installed::test(repo)),
         Step::new("python-lint", |_| python::lint(repo)),
         Step::new("python-types", |_| python::types(repo)),
         Step::new("python-test", |tally| python::test(repo, tally)),

@@ -15,20 +15,16 @@ use crate::swift::Swift;
 use crate::{build, launcher, process};
 
 const GIVEN: &str = "one window, five languages\n";
-const WANTED: &str = "ONE WINDOW, FIVE LANGUAGES\n";
+pub const WANTED: &str = "ONE WINDOW, FIVE LANGUAGES\n";
 
 pub fn test(repo: &Repo, tools: &Tools) -> Result<()> {
-    let readme = fs::read_to_string(repo.path("README.md")).context("cannot read README.md")?;
-    let snippet = |language: &str| {
-        block(&readme, language).with_context(|| format!("README.md shows no block of {language}"))
-    };
     let mut programs = vec![
-        ("rust", rust(repo, &snippet("rust")?)?),
-        ("c", c(repo, &snippet("c")?)?),
-        ("go", go(repo, &snippet("go")?)?),
-        ("python", python(repo, &snippet("python")?)?),
+        ("rust", rust(repo, &snippet(repo, "rust")?)?),
+        ("c", c(repo, &snippet(repo, "c")?)?),
+        ("go", go(repo, &snippet(repo, "go")?)?),
+        ("python", python(repo, &snippet(repo, "python")?)?),
     ];
-    let in_swift = snippet("swift")?;
+    let in_swift = snippet(repo, "swift")?;
     if let Some(toolchain) = &tools.swift {
         programs.push(("swift", swift(repo, toolchain, &in_swift)?));
     }
@@ -42,6 +38,12 @@ pub fn test(repo: &Repo, tools: &Tools) -> Result<()> {
     Ok(())
 }
 
+/// The program in this language that README.md shows.
+pub fn snippet(repo: &Repo, language: &str) -> Result<String> {
+    let readme = fs::read_to_string(repo.path("README.md")).context("cannot read README.md")?;
+    block(&readme, language).with_context(|| format!("README.md shows no block of {language}"))
+}
+
 /// What stands between the first line "```language" and the next line "```".
 fn block(page: &str, language: &str) -> Option<String> {
     let opening = format!("```{language}");
@@ -52,7 +54,8 @@ fn block(page: &str, language: &str) -> Option<String> {
     )
 }
 
-fn piped(repo: &Repo, program: &Path) -> Result<String> {
+/// What the program, as a cartridge, makes of the given text.
+pub fn piped(repo: &Repo, program: &Path) -> Result<String> {
     let mut pipe = repo.command(repo.target("release/sluicegate"));
     pipe.args(["pipe", "--quiet", "--"]).arg(program).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut running =
