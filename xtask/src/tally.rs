@@ -115,9 +115,6 @@ impl Tally {
         }
         println!();
         self.notes.iter().for_each(|note| println!("{note}"));
-        if self.lines.is_empty() {
-            return; // no runner has counted anything, so there is no number to tell
-        }
         let skipped =
             if self.skipped == 0 { String::new() } else { format!(", {} skipped", self.skipped) };
         println!("{} passed, {} failed{skipped}", self.passed, self.failed);
