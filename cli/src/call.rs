@@ -68,10 +68,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     }
     let body = call.clone();
     let feeder = thread::spawn(move || {
-        for feed in feeds {
-            feed.join().unwrap_or_else(|_| Err(ErrorKind::Panic.into()))?;
-        }
-        body.blocking_finish_input()
+        let fed = feeds
+            .into_iter()
+            .try_for_each(|feed| feed.join().unwrap_or_else(|_| Err(ErrorKind::Panic.into())))
+            .and_then(|()| body.blocking_finish_input());
+        // An argument that cannot be read ends the call; it would wait for the rest of it for ever.
+        fed.inspect_err(|error| body.cancel(error))
     });
     let listening = call.clone();
     let listener = thread::spawn(move || {
@@ -84,10 +86,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     let fed = feeder.join().unwrap_or_else(|_| Err(ErrorKind::Panic.into()));
     let _ = listener.join();
     // The call's own outcome explains best; what was read or fed may only show its consequence.
-    let outcome = ended.and_then(|end| read.map(|()| end)).and_then(|end| match fed {
-        Err(error) if error.code() != "END" => Err(error),
-        _ => Ok(end),
-    });
+    let outcome = match fed {
+        Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::InvalidArgument) => {
+            Err(error)
+        }
+        Err(error) if error.code() != "END" => ended.and(Err(error)),
+        _ => ended.and_then(|end| read.map(|()| end)),
+    };
     let _ = block_on(engine.close(), Deadline::NEVER);
     if let Some(message) = outcome?.message {
         eprintln!("{message}");

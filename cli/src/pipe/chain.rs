@@ -48,6 +48,8 @@ pub fn run(arguments: &Arguments, stages: &[Stage]) -> Result<(), Error> {
     let total = source.length;
     let hops = start(&engine, stages)?;
     let sink = Sink::open(arguments.output.as_deref())?;
+    let running: Vec<_> = hops.iter().map(|hop| hop.peer.clone()).collect();
+    sink.note_at_interrupt(move || running.iter().for_each(Peer::kill));
     let mut view = View::new(arguments.quiet, total, &hops);
     let (news, inbox) = bounded(64);
     let threads = spawn_all(arguments, &hops, source, sink, &news);

@@ -50,6 +50,23 @@ impl Sink {
         Sink(Arc::clone(&self.0))
     }
 
+    /// On Ctrl-C, a termination or a hang-up: `clean_up`, a note about the part that was written,
+    /// and the exit status that a shell gives such an end.
+    pub fn note_at_interrupt(&self, clean_up: impl Fn() + Send + 'static) {
+        let target = Arc::downgrade(&self.0); // what is dropped says so itself
+        let set = ctrlc::set_handler(move || {
+            clean_up();
+            if let Some(target) = target.upgrade()
+                && let Some(target) = target.try_lock()
+            {
+                target.note();
+            }
+            std::process::exit(130);
+        });
+        // Without a handler the signal ends the process as it always does.
+        drop(set);
+    }
+
     /// Writes a byte string.
     pub fn write(&mut self, value: &Value) -> Result<(), Error> {
         let Value::Bytes(bytes) = value else {
@@ -75,8 +92,9 @@ impl Sink {
     }
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
+impl Target {
+    /// Says what became of an output that is not whole.
+    fn note(&self) {
         if self.whole {
             return;
         }
@@ -87,8 +105,14 @@ impl Drop for Target {
                 self.bytes,
                 partial.display()
             ),
-            None => eprintln!("sluicegate: the output ends early, after {} bytes", self.bytes),
+            None => eprintln!("sluicegate: the output ends early"),
         }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.note();
     }
 }
 

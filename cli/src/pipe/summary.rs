@@ -1,5 +1,7 @@
 //! What there is to say once the chain has ended.
 
+use std::io::Write;
+
 use serde_json::{Value as Json, json};
 use sluicegate::{Error, Memory, StreamStats};
 
@@ -27,11 +29,11 @@ pub struct HopFigures {
 impl Summary {
     pub fn print_json(&self, on_stdout: bool) {
         let text = self.json().to_string();
-        if on_stdout {
-            println!("{text}");
-        } else {
-            eprintln!("{text}");
-        }
+        // Whoever closed the stream the summary goes to does not want it.
+        let _ = match on_stdout {
+            true => writeln!(std::io::stdout(), "{text}"),
+            false => writeln!(std::io::stderr(), "{text}"),
+        };
     }
 
     fn json(&self) -> Json {

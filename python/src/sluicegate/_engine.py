@@ -141,7 +141,8 @@ class PeerBase:
     def __del__(self) -> None:
         if self._closed:
             return
-        with contextlib.suppress(SluicegateError, AttributeError):
+        # At the end of the interpreter nothing can be imported or warned of any more.
+        with contextlib.suppress(SluicegateError, AttributeError, ImportError):
             if self._core.dead is None:
                 message = f"unclosed cartridge `{self.name}`"
                 warnings.warn(message, ResourceWarning, source=self, stacklevel=2)
