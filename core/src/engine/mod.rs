@@ -111,7 +111,7 @@ impl Engine {
         writer: impl Write + Send + 'static,
     ) -> Result<Peer, Error> {
         let options = &self.0.options;
-        let peer = peer::connect(label, process, reader, writer, options, &self.0.owed)?;
+        let peer = peer::connect(label, process, reader, writer, options, &self.0.owed, Box::new(peer::Host))?;
         let mut peers = self.0.peers.lock();
         peers.retain(|peer| peer.strong_count() > 0);
         peers.push(peer.downgrade());

@@ -93,13 +93,14 @@ impl Starting {
     }
 }
 
-pub(super) fn connect(
+pub(crate) fn connect(
     label: String,
     process: Option<Arc<Process>>,
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
     options: &EngineOptions,
     owed: &Arc<Owed>,
+    role: Box<dyn Role>,
 ) -> Result<Peer, Error> {
     let deadline = Deadline::after(options.handshake_timeout);
     let starting = Arc::new(Starting { outcome: Watched::new(Outcome::Open) });
@@ -113,6 +114,7 @@ pub(super) fn connect(
         options: options.clone(),
         owed: Arc::clone(owed),
         counters: Arc::clone(&counters),
+        role,
     };
     spawn_quiet("reader", move || reading.run(reader, writer))
         .map_err(|e| Error::new(ErrorKind::Io, format!("no reader thread: {e}")))?;
@@ -201,6 +203,7 @@ struct Reading {
     options: EngineOptions,
     owed: Arc<Owed>,
     counters: Arc<Counters>,
+    role: Box<dyn Role>,
 }
 
 impl Reading {
@@ -233,8 +236,10 @@ impl Reading {
                 connection
             }
         };
-        let reason = connection.read_all(&mut reader, &Host);
-        connection.die(&self.subject.verdict(&reason));
+        let reason = connection.read_all(&mut reader, &*self.role);
+        let verdict = self.subject.verdict(&reason);
+        connection.die(&verdict);
+        self.role.over(&connection.reason());
     }
 }
 
@@ -291,7 +296,7 @@ fn was_closed(label: &str) -> Reason {
 }
 
 /// What an engine does with what is not an answer to one of its calls.
-struct Host;
+pub(super) struct Host;
 
 impl Role for Host {
     fn request(&self, connection: &Arc<Connection>, frame: Frame) {

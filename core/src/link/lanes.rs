@@ -48,11 +48,28 @@ struct Inner {
     on_failure: Mutex<Option<OnFailure>>,
 }
 
+/// A flow frame that waits.
+struct Queued {
+    frame: Frame,
+    /// What it takes of the room.
+    cost: u64,
+    /// It is passed on for somebody else.
+    passed: bool,
+}
+
+impl Queued {
+    fn free(frame: Frame) -> Self {
+        Queued { frame, cost: 0, passed: false }
+    }
+}
+
 #[derive(Default)]
 struct Queue {
     control: VecDeque<Frame>,
-    flow: VecDeque<(Frame, u64)>,
+    flow: VecDeque<Queued>,
     logs: usize,
+    /// CHUNK frames among them that are passed on for others, each within a window.
+    passed: usize,
     /// Flows that ended without a terminal of ours: nothing of them is written any more.
     ended: Vec<FlowKey>,
     /// Why no more frames are taken; what is queued is still written.
@@ -90,16 +107,20 @@ impl Lanes {
     }
 
     /// Queues a CANCEL of a request of ours, ahead of data. What waits of its flow is forgotten; if
-    /// the REQ is among it, the peer never hears of the request. Never waits.
-    pub(crate) fn cancel(&self, cancel: Frame) -> Result<(), Reason> {
+    /// the REQ is among it, the peer never hears of the request, and the answer is false. Never
+    /// waits.
+    pub(crate) fn cancel(&self, cancel: Frame) -> Result<bool, Reason> {
         let (begun, freed) = self.0.queue.with(|queue| queue.take_back(cancel.flow_key()));
         self.0.room.grant(freed);
-        if begun { self.control(cancel) } else { Ok(()) }
+        if begun {
+            self.control(cancel)?;
+        }
+        Ok(begun)
     }
 
     /// Queues a frame of a flow that costs no credit, in its order. Never waits (L14).
     pub(crate) fn flow(&self, frame: Frame) -> Result<(), Reason> {
-        self.push(|queue| queue.flow.push_back((frame, 0)))
+        self.push(|queue| queue.flow.push_back(Queued::free(frame)))
     }
 
     /// Queues a LOG frame, or counts it as dropped. Never waits.
@@ -111,7 +132,7 @@ impl Lanes {
         }
         self.push(|queue| {
             queue.logs += 1;
-            queue.flow.push_back((frame, 0));
+            queue.flow.push_back(Queued::free(frame));
         })
     }
 
@@ -126,16 +147,30 @@ impl Lanes {
     /// Queues a CHUNK that has its room.
     pub(crate) fn chunk(&self, frame: Frame, room: Room) -> Result<(), Reason> {
         let cost = room.keep();
-        self.push(|queue| queue.flow.push_back((frame, cost)))
+        self.push(|queue| queue.flow.push_back(Queued { frame, cost, passed: false }))
+    }
+
+    /// Queues a CHUNK that is passed on for somebody else. Never waits: what its sender may send is
+    /// bounded by the window of its stream (L11), which whoever passes it on has looked after.
+    pub(crate) fn passed_chunk(&self, frame: Frame) -> Result<(), Reason> {
+        self.push_unless(false, |queue| {
+            queue.passed += 1;
+            queue.flow.push_back(Queued { frame, cost: 0, passed: true });
+        })
     }
 
     fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
+        self.push_unless(true, put)
+    }
+
+    /// `counted`: nothing else bounds how many of such frames may wait.
+    fn push_unless(&self, counted: bool, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
         let mut overflow = false;
         let pushed = self.0.queue.update(|queue| {
             if let Some(reason) = queue.dead.as_ref().or(queue.closing.as_ref()) {
                 return Err(reason.clone());
             }
-            if queue.control.len() + queue.flow.len() >= QUEUED {
+            if counted && queue.uncredited() >= QUEUED {
                 let reason = Error::new(
                     ErrorKind::LimitReached,
                     format!("the peer reads nothing while {QUEUED} frames wait for it"),
@@ -195,6 +230,12 @@ impl Queue {
         self.flow.clear();
         self.ended.clear();
         self.logs = 0;
+        self.passed = 0;
+    }
+
+    /// Frames that wait and that no window bounds, beside what has its room.
+    fn uncredited(&self) -> usize {
+        (self.control.len() + self.flow.len()).saturating_sub(self.passed)
     }
 }
 
@@ -321,14 +362,19 @@ impl Queue {
     /// Takes out what waits of `flow`. Answers whether its REQ is on the wire, and the room freed.
     fn take_back(&mut self, flow: FlowKey) -> (bool, u64) {
         let (mut begun, mut freed) = (true, 0_u64);
-        self.flow.retain(|(frame, cost)| {
-            let stays = frame.flow_key() != flow;
+        let (mut logs, mut passed) = (0, 0);
+        self.flow.retain(|waiting| {
+            let stays = waiting.frame.flow_key() != flow;
             if !stays {
-                begun &= frame.frame_type != FrameType::Req;
-                freed = freed.saturating_add(*cost);
+                begun &= waiting.frame.frame_type != FrameType::Req;
+                logs += usize::from(waiting.frame.frame_type == FrameType::Log);
+                passed += usize::from(waiting.passed);
+                freed = freed.saturating_add(waiting.cost);
             }
             stays
         });
+        self.logs = self.logs.saturating_sub(logs);
+        self.passed = self.passed.saturating_sub(passed);
         (begun, freed)
     }
 
@@ -340,7 +386,8 @@ impl Queue {
             self.control.drain(..).map(|frame| (frame, 0)).collect();
         let mut bytes = 0;
         while bytes < BATCH {
-            let Some((frame, cost)) = self.flow.pop_front() else { break };
+            let Some(Queued { frame, cost, passed }) = self.flow.pop_front() else { break };
+            self.passed = self.passed.saturating_sub(usize::from(passed));
             bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
             if frame.frame_type == FrameType::Log {
                 self.logs = self.logs.saturating_sub(1);
@@ -352,7 +399,7 @@ impl Queue {
                 // A flow whose frames still wait may have its terminal among them.
                 let (later, ended) = std::mem::take(&mut self.ended)
                     .into_iter()
-                    .partition(|ended| self.flow.iter().any(|(f, _)| f.flow_key() == *ended));
+                    .partition(|ended| self.flow.iter().any(|w| w.frame.flow_key() == *ended));
                 self.ended = later;
                 Some(Next::Frames(Batch { frames, ended }))
             }

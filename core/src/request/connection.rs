@@ -33,6 +33,29 @@ pub(crate) trait Role: Send + Sync {
     fn policy(&self, frame: &Frame) -> Result<(), Reason>;
     /// HELLO after the handshake.
     fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
+
+    /// A frame of a request that is none of this end's own, for a relay to pass on. Answers it back
+    /// if it has no way on: it is counted as lost.
+    fn relay(&self, _connection: &Arc<Connection>, frame: Frame) -> Result<(), Unroutable> {
+        Err(Unroutable { frame, lately_ended: false })
+    }
+
+    /// The link is over, and every request of its table has ended.
+    fn over(&self, _reason: &Reason) {}
+
+    /// RELAY_NOTIFY or RELAY_STATE.
+    fn relay_talk(&self, _connection: &Arc<Connection>, frame: &Frame) -> Result<(), Reason> {
+        let name = frame.frame_type.name();
+        let message = format!("{name} is for relays, not for this link");
+        Err(Error::new(ErrorKind::Protocol, message))
+    }
+}
+
+/// A frame that no route takes.
+pub(crate) struct Unroutable {
+    pub(crate) frame: Frame,
+    /// Its request ended lately: the frame crossed the terminal in flight. Benign.
+    pub(crate) lately_ended: bool,
 }
 
 pub(crate) struct Connection {
@@ -207,7 +230,7 @@ impl Connection {
     /// Brings one frame where it belongs. An error ends the link.
     fn frame(self: &Arc<Self>, frame: Frame, role: &dyn Role) -> Result<(), Reason> {
         match frame.frame_type {
-            FrameType::Credit => self.credit(&frame),
+            FrameType::Credit => self.credit(frame, role),
             FrameType::Req => match self.find(frame.flow_key()) {
                 Disposition::NoRoute => role.request(self, frame),
                 Disposition::Straggler => {
@@ -221,14 +244,13 @@ impl Connection {
             FrameType::Heartbeat => return role.heartbeat(self, &frame),
             FrameType::Policy => return role.policy(&frame),
             FrameType::Hello => return role.hello(self, &frame),
-            FrameType::RelayNotify | FrameType::RelayState => {
-                let name = frame.frame_type.name();
-                let message = format!("{name} is for relays, not for this link");
-                return Err(Error::new(ErrorKind::Protocol, message));
-            }
+            FrameType::RelayNotify | FrameType::RelayState => return role.relay_talk(self, &frame),
             _ => match self.find(frame.flow_key()) {
                 Disposition::Route(exchange) => exchange.frame(frame),
-                lost => self.unroutable(&lost, frame.frame_type),
+                Disposition::Straggler => {
+                    self.unroutable(&Disposition::Straggler, frame.frame_type);
+                }
+                Disposition::NoRoute => self.relay(frame, role),
             },
         }
         Ok(())
@@ -244,7 +266,7 @@ impl Connection {
         }
     }
 
-    fn credit(&self, frame: &Frame) {
+    fn credit(self: &Arc<Self>, frame: Frame, role: &dyn Role) {
         let n = frame.credit.unwrap_or_default();
         let stream = frame.stream_id.as_deref();
         let flow = frame.flow_key();
@@ -260,9 +282,40 @@ impl Connection {
                     self.unroutable(&Disposition::Straggler, FrameType::Credit);
                 }
                 Disposition::Route(_) => {} // its streams have ended: moot
-                lost => self.unroutable(&lost, FrameType::Credit),
+                Disposition::NoRoute => self.relay(frame, role),
+                straggler => self.unroutable(&straggler, FrameType::Credit),
             }
         }
+    }
+
+    /// Hands a frame of a request that is not of this table to the relay, if this end is one.
+    fn relay(self: &Arc<Self>, frame: Frame, role: &dyn Role) {
+        if let Err(Unroutable { frame, lately_ended }) = role.relay(self, frame) {
+            let lost = if lately_ended { Disposition::Straggler } else { Disposition::NoRoute };
+            self.unroutable(&lost, frame.frame_type);
+        }
+    }
+
+    /// Passes on a frame of somebody else's request, in the order in which they are passed. Never
+    /// waits: what a relay holds is bounded by the windows at both ends (L11).
+    ///
+    /// A CANCEL whose REQ has not been written yet takes it back: the answer is [`Passed::Undone`],
+    /// and nobody at the other end will ever answer it.
+    pub(crate) fn pass(&self, frame: Frame) -> Result<Passed, Reason> {
+        let lanes = &self.wire.lanes;
+        match frame.frame_type {
+            FrameType::Cancel => {
+                return lanes.cancel(frame).map(|begun| match begun {
+                    true => Passed::On,
+                    false => Passed::Undone,
+                });
+            }
+            FrameType::Log => lanes.log(frame)?,
+            FrameType::Chunk => lanes.passed_chunk(frame)?,
+            kind if kind.is_flow() => lanes.flow(frame)?,
+            _ => lanes.control(frame)?,
+        }
+        Ok(Passed::On)
     }
 
     /// Counts a frame that belongs to no live request (L6, L8).
@@ -284,6 +337,15 @@ impl Connection {
         let err = Frame::err(id, routing_id, error.code(), error.class(), error.message());
         self.wire.send(err)
     }
+}
+
+/// What became of a frame that was passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// It is on its way.
+    On,
+    /// It took back a request that had not been written yet.
+    Undone,
 }
 
 /// A transport error means that the other end is gone.

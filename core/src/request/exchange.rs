@@ -317,7 +317,8 @@ impl Exchange {
             Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
             Side::Caller => wire
                 .lanes
-                .cancel(Frame::cancel(id, routing_id, false).with_reason(code, class, message)),
+                .cancel(Frame::cancel(id, routing_id, false).with_reason(code, class, message))
+                .map(drop), // a peer that never hears of it answers nothing either way
         });
     }
 
