@@ -8,28 +8,48 @@
 //! A panic under one of these locks marks the lock broken, and every later use of it panics with
 //! [`Broken`], which the C ABI reports as its own status: an object in an unknown state never
 //! answers as if nothing had happened.
+//!
+//! Under `--cfg loom` and `--cfg shuttle` the locks, condition variables, atomics and threads are those
+//! checkers' own. Only `tests/loom` builds the rooms like that. Reference counts stay the standard
+//! library's: no decision hangs on them.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 use std::sync::PoisonError;
 use std::time::Instant;
 
+#[cfg(not(any(loom, shuttle)))]
+use std as base;
+
+#[cfg(loom)]
+use loom as base;
+
+#[cfg(shuttle)]
+use shuttle as base;
+
+pub(crate) use base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+pub(crate) use base::thread;
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The payload of the panic that a use of a broken object raises.
 #[derive(Clone, Copy, Debug)]
 pub struct Broken;
 
 #[derive(Default)]
-pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+pub(crate) struct Mutex<T>(base::sync::Mutex<T>);
 
 /// Held until it is dropped. `None` only inside a wait, which has it then.
-pub(crate) struct MutexGuard<'a, T>(Option<std::sync::MutexGuard<'a, T>>);
+pub(crate) struct MutexGuard<'a, T>(Option<base::sync::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
+    #[cfg(not(any(loom, shuttle)))]
     pub(crate) const fn new(value: T) -> Self {
-        Mutex(std::sync::Mutex::new(value))
+        Mutex(base::sync::Mutex::new(value))
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(base::sync::Mutex::new(value))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
@@ -61,7 +81,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 }
 
 #[derive(Default)]
-pub(crate) struct Condvar(std::sync::Condvar);
+pub(crate) struct Condvar(base::sync::Condvar);
 
 impl Condvar {
     pub(crate) fn notify_all(&self) {

@@ -1,8 +1,8 @@
 //! A one-shot waker for foreign code: rings at most once, and withdrawing it joins the ring.
 
 use std::task::Wake;
-use std::thread::{self, ThreadId};
 
+use crate::sync::thread::{self, ThreadId};
 use crate::sync::{Arc, Condvar, Mutex};
 
 type Ring = Box<dyn FnOnce() + Send>;
