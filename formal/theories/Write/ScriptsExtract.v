@@ -1,0 +1,14 @@
+(** The scripts as an OCaml program. Numbers stay binary, so that 2^64-1 is exact; only texts become
+    OCaml's own. Compile this in the folder where the program is to lie. *)
+
+From Coq Require Import List.
+From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNativeString.
+From Sluicegate Require Import Write.Scripts Write.ScriptsAnchor.
+From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoutes.
+Import ListNotations.
+
+Definition every_file : list file :=
+  (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files)%list.
+
+Extraction Language OCaml.
+Extraction "scripts.ml" every_file hash_of sample anchor.
