@@ -21,9 +21,11 @@ Inductive acquire_answer :=
 Definition opened (window : N) : gate := Gate window false.
 
 (** Takes [n] chunks or says why not (L9). [waiting] tells that somebody stands in line before the
-    caller, whom nobody overtakes. Zero takes nothing. *)
+    caller, whom nobody overtakes. Zero takes nothing, so it overtakes nobody and never waits on an
+    open gate. *)
 Definition acquire (g : gate) (n : N) (waiting : bool) : gate * acquire_answer :=
   if closed g then (g, Closed)
+  else if U64.eqb n 0 then (g, Taken)
   else if waiting then (g, Wait)
   else if U64.ltb (available g) n then (g, Wait)
   else (Gate (U64.sat_sub (available g) n) false, Taken).
