@@ -55,4 +55,6 @@ const (
 	ErrLimitReached = Kind(capi.LimitReached)
 	// ErrWrongMode: scalar and sequence calls were mixed on one stream.
 	ErrWrongMode = Kind(capi.WrongMode)
+	// ErrFeedOverrun: the live feed's ring was full and its policy is to fail rather than to drop.
+	ErrFeedOverrun = Kind(capi.FeedOverrun)
 )

@@ -189,6 +189,10 @@ enum sluice_status
    * Scalar and sequence calls were mixed on one stream.
    */
   SLUICE_WRONG_MODE = 23,
+  /**
+   * The live feed's ring was full and its policy is to fail rather than to drop.
+   */
+  SLUICE_FEED_OVERRUN = 24,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

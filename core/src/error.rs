@@ -149,6 +149,8 @@ kinds! {
     LimitReached = 22, "LIMIT_REACHED", Resource;
     /// Scalar and sequence calls were mixed on one stream.
     WrongMode = 23, "WRONG_MODE", Input;
+    /// The live feed's ring was full and its policy is to fail rather than to drop.
+    FeedOverrun = 24, "FEED_OVERRUN", Resource;
 }
 
 /// Why something failed or ended: a kind, the code and class the wire carries, and a message that

@@ -59,10 +59,12 @@ pub enum Status {
     SLUICE_LIMIT_REACHED = 22,
     /// Scalar and sequence calls were mixed on one stream.
     SLUICE_WRONG_MODE = 23,
+    /// The live feed's ring was full and its policy is to fail rather than to drop.
+    SLUICE_FEED_OVERRUN = 24,
 }
 
 impl Status {
-    const ALL: [Status; 24] = [
+    const ALL: [Status; 25] = [
         Status::SLUICE_OK,
         Status::SLUICE_WAIT,
         Status::SLUICE_TIMED_OUT,
@@ -87,6 +89,7 @@ impl Status {
         Status::SLUICE_NO_HANDLER,
         Status::SLUICE_LIMIT_REACHED,
         Status::SLUICE_WRONG_MODE,
+        Status::SLUICE_FEED_OVERRUN,
     ];
 }
 

@@ -29,6 +29,7 @@ const (
 	NoHandler       = C.SLUICE_NO_HANDLER
 	LimitReached    = C.SLUICE_LIMIT_REACHED
 	WrongMode       = C.SLUICE_WRONG_MODE
+	FeedOverrun     = C.SLUICE_FEED_OVERRUN
 )
 
 // An Error is what the library says about a failed call or the end of something.

@@ -243,6 +243,15 @@ class WrongMode(SluicegateError):
     default_class = "input"
 
 
+class FeedOverrun(SluicegateError):
+    """The live feed's ring was full and its policy is to fail rather than to drop."""
+
+    kind = "FeedOverrun"
+    number = 24
+    default_code = "FEED_OVERRUN"
+    default_class = "resource"
+
+
 _BY_NUMBER: dict[int, type[SluicegateError]] = {
     error.number: error for error in SluicegateError.__subclasses__()
 }

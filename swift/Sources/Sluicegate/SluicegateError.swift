@@ -52,6 +52,8 @@ public struct SluicegateError: Error, Sendable, Hashable {
     case limitReached = 22
     /// Scalar and sequence calls were mixed on one stream.
     case wrongMode = 23
+    /// The live feed's ring was full and its policy is to fail rather than to drop.
+    case feedOverrun = 24
   }
 
   /// Whose fault an error is.
