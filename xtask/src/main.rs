@@ -53,7 +53,7 @@ enum Chore {
         repeat: u32,
     },
     /// What a change must pass to land: fresh generated files, kept rules, passing tests
-    Ci,
+    Ci(Select),
     /// Build the native libraries, the packages and the reference cartridges
     Build(Select),
     /// Put the C library, its header and its pkg-config and CMake files under a prefix
@@ -96,14 +96,14 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Demo(options) => demo::run(&repo, &setup::run(&repo)?, &options),
         Chore::Test(select) => {
             let tools = setup::run(&repo)?;
-            let ended = test::run(&repo, &tools, &select, &mut tally);
+            let ended = step::run("test", &select, test::steps(&repo, &tools), &mut tally);
             tally.print();
             ended
         }
         Chore::Conformance { repeat } => {
             test::conformance(&repo, &setup::run(&repo)?, repeat, &mut tally)
         }
-        Chore::Ci => ci::run(&repo, &mut tally),
+        Chore::Ci(select) => ci::run(&repo, &select, &mut tally),
         Chore::Install(options) => install::run(&repo, &options),
         Chore::Gen { check } => generated::run(&repo, check),
         Chore::Check(select) => check::run(&repo, &select, &mut tally),

@@ -20,9 +20,10 @@ pub struct Step<'a> {
 enum Kind {
     /// Runs when selected; when it fails, the rest still runs.
     Plain,
-    /// Always runs, since others use what it makes; when it fails, the rest still runs.
+    /// Runs before any that is selected, since others use what it makes; when it fails, the rest
+    /// still runs.
     Prepares,
-    /// Always runs; when it fails, the chore ends there.
+    /// Runs before any that is selected; when it fails, the chore ends there.
     Needed,
 }
 
@@ -32,12 +33,12 @@ impl<'a> Step<'a> {
         Step { name, kind: Kind::Plain, work: Box::new(work) }
     }
 
-    /// A step that makes what some of the others use: it runs whatever is selected.
+    /// A step that makes what some of those behind it use: it runs if any of them does.
     pub fn prepares(name: &'static str, work: impl FnOnce(&mut Tally) -> Result<()> + 'a) -> Self {
         Step { name, kind: Kind::Prepares, work: Box::new(work) }
     }
 
-    /// A step without which none of the others can run: when it fails, the chore ends there.
+    /// A step without which none behind it can run: when it fails, the chore ends there.
     pub fn needed(name: &'static str, work: impl FnOnce(&mut Tally) -> Result<()> + 'a) -> Self {
         Step { name, kind: Kind::Needed, work: Box::new(work) }
     }
@@ -54,10 +55,18 @@ pub struct Select {
 }
 
 impl Select {
-    fn takes(&self, step: &Step<'_>) -> bool {
-        step.kind != Kind::Plain
-            || self.steps.is_empty()
+    fn names(&self, step: &Step<'_>) -> bool {
+        self.steps.is_empty()
             || self.steps.iter().any(|prefix| step.name.starts_with(prefix.as_str()))
+    }
+
+    /// Those that are named, and what stands before one of them and prepares it.
+    fn taken<'a>(&self, steps: Vec<Step<'a>>) -> Vec<Step<'a>> {
+        let last = steps.iter().rposition(|step| self.names(step));
+        let taken = |(place, step): &(usize, Step<'_>)| {
+            self.names(step) || (step.kind != Kind::Plain && Some(*place) <= last)
+        };
+        steps.into_iter().enumerate().filter(taken).map(|(_, step)| step).collect()
     }
 }
 
@@ -75,7 +84,7 @@ pub fn run(chore: &str, select: &Select, steps: Vec<Step<'_>>, tally: &mut Tally
         bail!("no step of {chore} is called {unknown:?}: cargo xtask {chore} --list names them");
     }
     let mut failed = Vec::new();
-    for step in steps.into_iter().filter(|step| select.takes(step)) {
+    for step in select.taken(steps) {
         let (name, kind) = (step.name, step.kind);
         println!("\n== {chore}: {name}");
         tally.enter(name);
@@ -118,8 +127,9 @@ mod tests {
         let steps = vec![
             Step::needed("build", work("build")),
             Step::new("go-vet", work("go-vet")),
-            Step::new("go-test", work("go-test")),
             Step::prepares("c", work("c")),
+            Step::new("go-test", work("go-test")),
+            Step::prepares("python", work("python")),
         ];
         let select =
             Select { steps: select.iter().map(ToString::to_string).collect(), list: false };
@@ -130,7 +140,7 @@ mod tests {
     #[test]
     fn a_failure_is_named_and_the_rest_still_runs() {
         let (ran, ended) = names_run(&[], "go-vet");
-        assert_eq!(ran, ["build", "go-vet", "go-test", "c"]);
+        assert_eq!(ran, ["build", "go-vet", "c", "go-test", "python"]);
         assert!(ended.expect_err("a step failed").to_string().contains("go-vet"));
     }
 
@@ -140,8 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_selects_beside_what_prepares_and_a_wrong_one_is_refused() {
-        assert_eq!(names_run(&["go"], "").0, ["build", "go-vet", "go-test", "c"]);
+    fn a_prefix_selects_beside_what_prepares_it_and_a_wrong_one_is_refused() {
+        assert_eq!(names_run(&["go"], "").0, ["build", "go-vet", "c", "go-test"]);
+        assert_eq!(names_run(&["c"], "").0, ["build", "c"]);
         let (ran, ended) = names_run(&["gone"], "");
         assert!(ran.is_empty() && ended.is_err());
     }

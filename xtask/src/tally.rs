@@ -1,19 +1,22 @@
-//! What the test runners say about themselves: their closing lines, and the tests they counted.
+//! What the test runners say about themselves: their closing lines, the tests they counted, and the
+//! names of those that failed.
 //!
 //! Nothing here counts on its own. A number comes from a runner's line or does not come.
+
+mod failures;
 
 /// Whose closing lines to look for.
 #[derive(Clone, Copy, Debug)]
 pub enum Runner {
-    /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
+    /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`; names stand below `failures:`
     Cargo,
-    /// `==== 3 passed, 1 skipped in 0.12s ====`
+    /// `==== 3 passed, 1 skipped in 0.12s ====`; `FAILED tests/x.py::test_y - why`
     Pytest,
     /// `--- PASS: TestX` of `go test -v`; a package closes with `ok`
     Go,
     /// `Test Case 'A.testB' passed (0.1 seconds)`; the last `Executed 3 tests, …` closes
     XcTest,
-    /// `3 passed, 0 failed`, the last line of our C tests
+    /// `3 passed, 0 failed`, the last line of our C tests; `FAILED name`
     Plain,
 }
 
@@ -23,6 +26,7 @@ pub struct Tally {
     step: &'static str,
     lines: Vec<(&'static str, String)>,
     notes: Vec<String>,
+    failures: Vec<(&'static str, String)>,
     passed: u64,
     failed: u64,
     skipped: u64,
@@ -39,8 +43,20 @@ impl Tally {
         self.notes.push(note.into());
     }
 
+    /// How many tests were counted so far.
+    pub fn total(&self) -> u64 {
+        self.passed + self.failed + self.skipped
+    }
+
+    /// Keeps what the runner said of its failed tests, to repeat it at the very end.
+    pub fn name_failures(&mut self, runner: Runner, text: &str) {
+        let of = self.step;
+        self.failures.extend(failures::named(runner, text).into_iter().map(|name| (of, name)));
+    }
+
     /// Reads what a runner printed.
     pub fn read(&mut self, runner: Runner, text: &str) {
+        self.name_failures(runner, text);
         match runner {
             Runner::Cargo => self.read_lines(
                 text,
@@ -103,7 +119,7 @@ impl Tally {
         }
     }
 
-    /// Prints each runner's closing lines under its step, the notes, and the sum.
+    /// Prints each runner's closing lines under its step, the failed tests, the notes, and the sum.
     pub fn print(&self) {
         let mut step = "";
         for (of, line) in &self.lines {
@@ -114,6 +130,7 @@ impl Tally {
             println!("{line}");
         }
         println!();
+        self.failures.iter().for_each(|(of, name)| println!("failed in {of}: {name}"));
         self.notes.iter().for_each(|note| println!("{note}"));
         let skipped =
             if self.skipped == 0 { String::new() } else { format!(", {} skipped", self.skipped) };
@@ -140,6 +157,15 @@ mod tests {
         let mut tally = Tally::default();
         tally.read(runner, text);
         (tally.passed, tally.failed, tally.skipped)
+    }
+
+    #[test]
+    fn a_failure_is_repeated_under_its_step() {
+        let mut tally = Tally::default();
+        tally.enter("c-test");
+        tally.read(Runner::Plain, "FAILED exports\n3 passed, 1 failed\n");
+        assert_eq!(tally.failures, [("c-test", "exports".to_owned())]);
+        assert_eq!(tally.total(), 4);
     }
 
     #[test]

@@ -36,7 +36,11 @@ pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
 
 /// The same under the compiler's checkers of memory, undefined behaviour and threads. What they run is
 /// what `test` has counted, so it is not counted twice.
-pub fn checkers(repo: &Repo) -> Result<()> {
-    process::watch(&mut build::make(repo, "tests/c", "check-asan"), |_| true)?.ended?;
-    process::watch(&mut build::make(repo, "tests/c", "check-tsan"), |_| true)?.ended
+pub fn checkers(repo: &Repo, tally: &mut Tally) -> Result<()> {
+    for goal in ["check-asan", "check-tsan"] {
+        let watched = process::watch(&mut build::make(repo, "tests/c", goal), |_| true)?;
+        tally.name_failures(Runner::Plain, &watched.text);
+        watched.ended?;
+    }
+    Ok(())
 }

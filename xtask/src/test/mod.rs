@@ -11,40 +11,40 @@ mod swift;
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::build;
 use crate::demo;
 use crate::process;
 use crate::repo::Repo;
 use crate::setup::Tools;
-use crate::step::{self, Select, Step};
+use crate::step::Step;
 use crate::tally::{Runner, Tally};
 
 pub use conformance::run as conformance;
 
-/// Builds everything, then lints and tests it.
-pub fn run(repo: &Repo, tools: &Tools, select: &Select, tally: &mut Tally) -> Result<()> {
+/// The steps that build everything, then lint and test it.
+pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
     let mut steps = build::steps(repo, tools);
     steps.extend([
-        Step::new("rust-fmt", |_| rust::fmt(repo)),
-        Step::new("rust-clippy", |_| rust::clippy(repo)),
-        Step::new("rust-test", |tally| rust::test(repo, tally)),
-        Step::new("c-header", |_| c::header(repo)),
-        Step::new("c-test", |tally| c::test(repo, tally)),
-        Step::new("c-checkers", |_| c::checkers(repo)),
-        Step::new("c-installed", |_| installed::test(repo)),
-        Step::new("python-lint", |_| python::lint(repo)),
-        Step::new("python-types", |_| python::types(repo)),
-        Step::new("python-test", |tally| python::test(repo, tally)),
-        Step::new("go-lint", |_| go::lint(repo)),
-        Step::new("go-test", |tally| go::test(repo, tally)),
-        Step::new("swift-test", |tally| swift::test(repo, tools, tally)),
-        Step::new("conformance", |_| conformance::compare(repo, tools, 1)),
-        Step::new("readme", |_| readme::test(repo, tools)),
-        Step::new("demo", |_| demo::small(repo, tools)),
+        Step::new("rust-fmt", move |_| rust::fmt(repo)),
+        Step::new("rust-clippy", move |_| rust::clippy(repo)),
+        Step::new("rust-test", move |tally| rust::test(repo, tally)),
+        Step::new("c-header", move |_| c::header(repo)),
+        Step::new("c-test", move |tally| c::test(repo, tally)),
+        Step::new("c-checkers", move |tally| c::checkers(repo, tally)),
+        Step::new("c-installed", move |_| installed::test(repo)),
+        Step::new("python-lint", move |_| python::lint(repo)),
+        Step::new("python-types", move |_| python::types(repo)),
+        Step::new("python-test", move |tally| python::test(repo, tally)),
+        Step::new("go-lint", move |_| go::lint(repo)),
+        Step::new("go-test", move |tally| go::test(repo, tally)),
+        Step::new("swift-test", move |tally| swift::test(repo, tools, tally)),
+        Step::new("conformance", move |_| conformance::compare(repo, tools, 1)),
+        Step::new("readme", move |_| readme::test(repo, tools)),
+        Step::new("demo", move |_| demo::small(repo, tools)),
     ]);
-    step::run("test", select, steps, tally)
+    steps
 }
 
 /// Runs a test runner and counts what it says, also when it fails.
@@ -55,8 +55,13 @@ fn counted(
     shown: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let watched = process::watch(command, shown)?;
+    let before = tally.total();
     tally.read(runner, &watched.text);
     // Where a test hung, this names it, also if such lines are not shown.
     let last = watched.text.lines().rfind(|line| !line.is_empty()).unwrap_or("nothing");
-    watched.ended.with_context(|| format!("it printed last: {last}"))
+    watched.ended.with_context(|| format!("it printed last: {last}"))?;
+    if tally.total() == before {
+        bail!("no test was run by: {}", process::line(command));
+    }
+    Ok(())
 }
