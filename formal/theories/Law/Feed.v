@@ -5,7 +5,7 @@
     delivered, lost, or refused because the feed had ended. *)
 
 From Coq Require Import NArith Bool List Permutation Lia ZifyBool ZifyN.
-From Sluicegate Require Import Base.U64.
+From Sluicegate Require Import Base.U64 Base.Lists.
 From Sluicegate Require Import Decide.Feed.
 Import ListNotations.
 
@@ -16,8 +16,6 @@ Set Default Timeout 30.
 Notation item := (N * N)%type.
 Definition number (x : item) : N := fst x.
 Definition pts (x : item) : N := snd x.
-
-Definition size {A} (l : list A) : N := N.of_nat (length l).
 
 (** [out], [gone] and [made] have the newest first, [ring] the oldest. [made] is all that was ever
     captured. *)
@@ -116,22 +114,9 @@ Fixpoint below (bound : N) (l : list item) : N :=
   | x :: rest => (if number x <? bound then 1 else 0) + below bound rest
   end.
 
-Lemma size_cons A (x : A) l : size (x :: l) = size l + 1.
-Proof. unfold size; cbn [length]; lia. Qed.
-
-Lemma size_app A (l k : list A) : size (l ++ k) = size l + size k.
-Proof. unfold size; rewrite app_length; lia. Qed.
-
-Lemma size_nil A : size (@nil A) = 0.
-Proof. reflexivity. Qed.
-
-Lemma size_rev A (l : list A) : size (rev l) = size l.
-Proof. unfold size; rewrite rev_length; lia. Qed.
-
 Lemma number_pair n p : number (n, p) = n.
 Proof. reflexivity. Qed.
 
-Arguments size : simpl never.
 Arguments U64.sat_add : simpl never.
 Arguments U64.sat_sub : simpl never.
 Arguments number : simpl never.
