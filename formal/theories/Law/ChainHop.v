@@ -93,6 +93,12 @@ Proof.
   repeat split; [lia|eexists; reflexivity].
 Qed.
 
+(* Takes a step of a hop apart. *)
+Ltac apart :=
+  repeat match goal with
+  | |- context [match ?x with _ => _ end] => destruct x eqn:?; try easy
+  end.
+
 Section Hop.
 Context {chunk : Type}.
 Implicit Types h : hop chunk.

@@ -11,13 +11,6 @@ Set Default Timeout 30.
 
 Section Safe.
 Context {chunk : Type}.
-
-(* Takes a step of a hop apart. *)
-Ltac apart :=
-  repeat match goal with
-  | |- context [match ?x with _ => _ end] => destruct x eqn:?; try easy
-  end.
-
 Implicit Types (h : hop chunk) (c : list (hop chunk)) (s : system chunk).
 
 (** ** Credit *)
