@@ -75,8 +75,9 @@ Qed.
 Lemma acquire_taken g n : forall g', Gate.acquire g n false = (g', Gate.Taken) ->
   Gate.closed g = false /\ Gate.closed g' = false /\ Gate.available g' + n = Gate.available g.
 Proof.
-  intros g'; unfold Gate.acquire, U64.ltb, U64.sat_sub.
+  intros g'; unfold Gate.acquire, U64.eqb, U64.ltb, U64.sat_sub.
   destruct (Gate.closed g) eqn:C; [easy|].
+  destruct (n =? 0) eqn:Z; [intros E; injection E as <-; repeat split; auto; lia|].
   destruct (_ <? _) eqn:L; [easy|].
   intros E; injection E as <-; cbn; lia.
 Qed.
@@ -88,7 +89,7 @@ Lemma acquire_one g :
   (Gate.closed g = false /\ 1 <= Gate.available g /\
    exists g', Gate.acquire g 1 false = (g', Gate.Taken)).
 Proof.
-  unfold Gate.acquire, U64.ltb; destruct (Gate.closed g); [left; easy|right].
+  unfold Gate.acquire, U64.ltb, U64.eqb; destruct (Gate.closed g); [left; easy|right]; cbn [N.eqb].
   destruct (_ <? _) eqn:L; [left; repeat split; lia|right].
   repeat split; [lia|eexists; reflexivity].
 Qed.
