@@ -30,6 +30,7 @@
 //! | [`request`] | one call at either end, and the table of them |
 //! | [`cartridge`] | the plugin's runtime |
 //! | [`engine`] | the host: spawn, attach, call, forward |
+//! | [`feed`] | live sources that cannot be held up, in front of consumers that may be slow |
 //!
 //! A room uses those above it in this table only. There is no async runtime inside: everything that
 //! waits is a future that any executor, [`wait::block_on`] or another language's own primitive
@@ -41,6 +42,7 @@ pub mod cartridge;
 pub mod credit;
 pub mod engine;
 pub mod error;
+pub mod feed;
 pub mod frame;
 pub mod link;
 pub mod model;

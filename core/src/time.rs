@@ -1,6 +1,6 @@
 //! Deadlines. The only place in the crate that reads a clock.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The moment after which a wait gives up. Absolute, so that a wait that is woken early does not
 /// start its limit again.
@@ -48,6 +48,13 @@ impl Deadline {
 #[must_use]
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// Microseconds since the Unix epoch; 0 while the system's clock stands before it.
+#[must_use]
+pub(crate) fn unix_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -6,11 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::sync::Mutex;
+use serde_json::{Value as Json, json};
+
+use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The running totals of one runtime.
 #[derive(Default)]
-pub struct Counters(Mutex<Snapshot>);
+pub struct Counters {
+    totals: Mutex<Snapshot>,
+    /// Beside the lock: a capture thread counts here and waits for nobody.
+    overruns: AtomicU64,
+}
 
 /// The totals at one moment. Maps leave out what never happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,22 +43,50 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// The drops as JSON: `total`, `by_reason`, `by_reason_frame_type`.
+    #[must_use]
+    pub fn drops_json(&self) -> Json {
+        let sum =
+            |types: &BTreeMap<&str, u64>| types.values().fold(0, |a: u64, n| a.saturating_add(*n));
+        let by_reason: BTreeMap<_, _> =
+            self.drops.iter().map(|(r, types)| (*r, sum(types))).collect();
+        json!({
+            "total": self.drops_total(),
+            "by_reason": by_reason,
+            "by_reason_frame_type": self.drops,
+        })
+    }
+
+    /// The stragglers as JSON: `total`, `by_frame_type`.
+    #[must_use]
+    pub fn stragglers_json(&self) -> Json {
+        json!({"total": self.stragglers_total(), "by_frame_type": self.stragglers})
+    }
+}
+
 impl Counters {
     /// A frame, by snapshot name of its type, was lost.
     pub(crate) fn drop_frame(&self, reason: &'static str, frame: &'static str) {
-        let mut totals = self.0.lock();
+        let mut totals = self.totals.lock();
         bump(totals.drops.entry(reason).or_default().entry(frame).or_default());
     }
 
     /// A frame, by snapshot name of its type, came after its request's end.
     pub(crate) fn straggler(&self, frame: &'static str) {
-        bump(self.0.lock().stragglers.entry(frame).or_default());
+        bump(self.totals.lock().stragglers.entry(frame).or_default());
+    }
+
+    /// A live source had to discard `n` items. Takes no lock.
+    pub(crate) fn overrun(&self, n: u64) {
+        self.overruns.fetch_add(n, Ordering::Relaxed); // 2^64 items never come
     }
 
     /// The totals now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.0.lock().clone()
+        let totals = self.totals.lock().clone();
+        Snapshot { overruns: self.overruns.load(Ordering::Relaxed), ..totals }
     }
 }
 

@@ -17,7 +17,7 @@
 //! ```
 
 mod peer;
-mod process;
+pub(crate) mod process;
 mod route;
 
 use std::io::{Read, Write};

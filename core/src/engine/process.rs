@@ -1,12 +1,14 @@
-//! A cartridge's process: start, stderr, exit.
+//! A process, a cartridge's or a live source's: start, stderr, exit.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
@@ -25,7 +27,7 @@ const SHOWN: usize = 2 * 1024;
 /// How long the end of stderr is waited for once the process has exited.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A command to start a cartridge with.
+/// A command to start a cartridge or a live source with.
 #[derive(Clone, Debug)]
 pub struct Command {
     program: OsString,
@@ -119,9 +121,43 @@ impl Memory {
 
 pub(crate) struct Process {
     pid: u32,
-    child: Mutex<Child>,
+    child: Mutex<Leader>,
     exit: Watched<Option<ExitStatus>>,
     stderr: Watched<Tail>,
+}
+
+struct Leader {
+    child: Child,
+    /// It leads a process group of its own, which goes with it.
+    group: bool,
+    /// Its number may be somebody else's by now.
+    reaped: bool,
+}
+
+impl Leader {
+    /// Kills it, and its group if it leads one. Never waits.
+    fn kill(&mut self) {
+        if self.group && !self.reaped {
+            // Fails only if nobody of the group is left.
+            let _ = killpg(pid_of(self.child.id()), Signal::SIGKILL);
+        }
+        // Fails only if it has exited.
+        let _ = self.child.kill();
+    }
+
+    /// Reaps it, which has exited; what is left of its group goes with it.
+    fn reap(&mut self) -> ExitStatus {
+        if self.group {
+            self.kill();
+        }
+        let status = self.child.wait().unwrap_or_default();
+        self.reaped = true;
+        status
+    }
+}
+
+fn pid_of(id: u32) -> Pid {
+    Pid::from_raw(i32::try_from(id).expect("process ids fit"))
 }
 
 #[derive(Default)]
@@ -130,11 +166,38 @@ struct Tail {
     ended: bool,
 }
 
-/// Starts `command` with pipes on its three standard streams.
+/// Starts a cartridge with pipes on its three standard streams.
 pub(crate) fn start(command: &Command) -> Result<(Arc<Process>, ChildStdout, ChildStdin), Error> {
+    let (process, stdout, stdin) = launch(command, "cartridge", false)?;
+    match stdin {
+        Some(stdin) => Ok((process, stdout, stdin)),
+        None => Err(cannot_start("cartridge", command, &"a pipe is missing")),
+    }
+}
+
+/// Starts a live source in a process group of its own, with an empty stdin.
+pub(crate) fn start_source(command: &Command) -> Result<(Arc<Process>, ChildStdout), Error> {
+    let (process, stdout, _) = launch(command, "source", true)?;
+    Ok((process, stdout))
+}
+
+fn cannot_start(what: &str, command: &Command, why: &dyn std::fmt::Display) -> Error {
     let label = command.label();
+    Error::new(ErrorKind::Spawn, format!("{what} `{label}` cannot be started: {why}"))
+}
+
+fn launch(
+    command: &Command,
+    what: &str,
+    group: bool,
+) -> Result<(Arc<Process>, ChildStdout, Option<ChildStdin>), Error> {
     let mut os = std::process::Command::new(&command.program);
-    os.args(&command.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    os.args(&command.args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if group {
+        os.stdin(Stdio::null()).process_group(0);
+    } else {
+        os.stdin(Stdio::piped());
+    }
     for (name, value) in &command.env {
         match value {
             Some(value) => os.env(name, value),
@@ -144,19 +207,16 @@ pub(crate) fn start(command: &Command) -> Result<(Arc<Process>, ChildStdout, Chi
     if let Some(cwd) = &command.cwd {
         os.current_dir(cwd);
     }
-    let failed = |e: &dyn std::fmt::Display| {
-        Error::new(ErrorKind::Spawn, format!("cartridge `{label}` cannot be started: {e}"))
-    };
+    let failed = |why: &dyn std::fmt::Display| cannot_start(what, command, why);
     let mut child = os.spawn().map_err(|e| failed(&e))?;
     let pid = child.id();
-    let (Some(stdin), Some(stdout), Some(stderr)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
-    else {
+    let stdin = child.stdin.take();
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(failed(&"a pipe is missing"));
     };
     let process = Arc::new(Process {
         pid,
-        child: Mutex::new(child),
+        child: Mutex::new(Leader { child, group, reaped: false }),
         exit: Watched::new(None),
         stderr: Watched::new(Tail::default()),
     });
@@ -179,10 +239,10 @@ impl Process {
     /// Waits for the exit without reaping, so that a kill meanwhile cannot hit a stranger. Who waits
     /// for the exit is told once the end of stderr is there too, or somebody else holds it.
     fn watch(self: &Arc<Self>) {
-        let pid = Pid::from_raw(i32::try_from(self.pid).expect("process ids fit"));
+        let pid = pid_of(self.pid);
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
         while matches!(waitid(Id::Pid(pid), flags), Err(nix::errno::Errno::EINTR)) {}
-        let status = self.child.lock().wait().unwrap_or_default();
+        let status = self.child.lock().reap();
         let _ = block_on(Arc::clone(self).has_said_all(), Deadline::after(LAST_WORDS));
         self.exit.update(|exit| *exit = Some(status));
     }
@@ -224,8 +284,7 @@ impl Process {
     }
 
     pub(crate) fn kill(&self) {
-        // Fails only if it has exited.
-        let _ = self.child.lock().kill();
+        self.child.lock().kill();
     }
 
     /// Waits for the exit until `limit` from now, then kills.

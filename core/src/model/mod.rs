@@ -3,6 +3,7 @@
 //! No clock, no lock, no thread, no I/O. Waiting is a shell round these steps (`credit`, `stream`);
 //! no other place in any language compares or counts a credit.
 
+pub mod feed;
 pub mod gate;
 pub mod negotiate;
 pub mod target;

@@ -127,6 +127,18 @@ impl Call {
         self.0.exchange.outcome()
     }
 
+    /// Asks the handler to stop capturing: the live source behind the result stream with this name
+    /// ([`StreamInfo::id`](crate::stream::StreamInfo)), or every one of the call. What it holds still
+    /// comes, so go on reading; then the call ends by itself. Not a cancel. Never waits; nothing
+    /// happens if the call has ended or nothing of it is live.
+    pub fn close_stream(&self, stream: Option<&str>) {
+        let flow = self.0.exchange.flow();
+        let frame = Frame::close_stream(flow.id, flow.routing_id, stream);
+        if self.outcome().is_none() {
+            let _ = self.0.exchange.wire().lanes.control(frame); // a dead link captures nothing
+        }
+    }
+
     /// Cancels the call: every waiter of it is released with `reason` (L13, L17), the handler is
     /// told. Nothing happens if it has ended.
     pub fn cancel(&self, reason: &Reason) {

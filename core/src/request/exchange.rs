@@ -129,7 +129,11 @@ impl Exchange {
                 self.cancel(&terminal::read_cancel(&frame));
                 Ok(())
             }
-            // CLOSE_STREAM without an open feed, CANCEL toward a caller, LOG toward a handler: no effect
+            FrameType::CloseStream if self.side == Side::Handler => {
+                self.close_feeds(frame.stream_id.as_deref());
+                Ok(())
+            }
+            // CANCEL and CLOSE_STREAM toward a caller, LOG toward a handler: no effect
             _ => Ok(()),
         };
         if let Err(error) = outcome {
@@ -160,6 +164,16 @@ impl Exchange {
             state.begun = true;
             state.ending.is_none()
         })
+    }
+
+    /// CLOSE_STREAM came: the live source behind the output named stops, and all of the request if no
+    /// output has that name. Not an end: what they hold still drains.
+    fn close_feeds(&self, name: Option<&str>) {
+        let outputs = self.state.with(|state| state.outputs.clone());
+        let named = outputs.iter().any(|output| Some(output.name()) == name);
+        for output in outputs.iter().filter(|output| !named || Some(output.name()) == name) {
+            output.close_wanted();
+        }
     }
 
     fn stream_start(&self, frame: &Frame) -> Result<(), Error> {

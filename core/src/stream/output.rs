@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, split_text};
 use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
+use crate::account::Counters;
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
@@ -13,6 +14,7 @@ use crate::sync::{Arc, Mutex};
 use crate::time::{Deadline, now};
 use crate::wait::block_on;
 use crate::wait::owed::{BeforeWait, Owed};
+use crate::wait::watched::{Watched, until};
 
 /// Byte strings are held until so many bytes are together …
 const COALESCE_BYTES: usize = 4096;
@@ -44,6 +46,16 @@ pub(crate) struct OutputCore {
     /// One unit: whoever has it emits.
     baton: CreditGate,
     state: Mutex<State>,
+    course: Watched<Course>,
+}
+
+/// What those who only look on are told.
+#[derive(Default)]
+struct Course {
+    /// Nothing more can be sent, and why.
+    ended: Option<Reason>,
+    /// The other end wants no more of a live source.
+    unwanted: bool,
 }
 
 #[derive(Default)]
@@ -77,6 +89,7 @@ impl OutputCore {
             gate,
             baton: CreditGate::new(1),
             state: Mutex::new(State::default()),
+            course: Watched::new(Course::default()),
         })
     }
 
@@ -84,6 +97,20 @@ impl OutputCore {
     pub(crate) fn end(&self, reason: &Reason) {
         self.gate.close(reason.clone());
         self.baton.close(reason.clone());
+        self.over(reason.clone());
+    }
+
+    fn over(&self, reason: Reason) {
+        self.course.update(|course| course.ended.get_or_insert(reason).clone());
+    }
+
+    /// CLOSE_STREAM came: a live source is to stop, what it holds is still wanted.
+    pub(crate) fn close_wanted(&self) {
+        self.course.update(|course| course.unwanted = true);
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Opens the stream on the wire unless that was done; refuses another mode.
@@ -299,6 +326,7 @@ impl OutputCore {
         drop(state);
         self.wire.router.unregister(&self.flow, Some(&self.name));
         self.gate.close("STREAM_END");
+        self.over("STREAM_END".into());
         Ok(())
     }
 }
@@ -398,6 +426,23 @@ impl OutputStream {
 
     pub(crate) fn owed(&self) -> Arc<Owed> {
         Arc::clone(&self.core.wire.owed)
+    }
+
+    pub(crate) fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.core.wire.counters)
+    }
+
+    /// Waits until a CLOSE_STREAM says that a live source is to stop.
+    pub(crate) fn unwanted(&self) -> impl Future<Output = ()> + Send + use<> {
+        let core = Arc::clone(&self.core);
+        until(core, |core| &core.course, |course| course.unwanted.then_some(()))
+    }
+
+    /// Waits until nothing more can be sent, and answers why: the request's end or the stream's own,
+    /// code `STREAM_END`. For who produces for this stream and may have nothing to send for a while.
+    pub fn ended(&self) -> impl Future<Output = Reason> + Send + use<> {
+        let core = Arc::clone(&self.core);
+        self.waits(until(core, |core| &core.course, |course| course.ended.clone()))
     }
 
     /// What is known of the stream; mode and flags are the defaults until it is started.
