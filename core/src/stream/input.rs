@@ -233,9 +233,9 @@ impl InputCore {
         let due = self.window.consumed();
         if due > 0 {
             self.grant(due);
-        } else if !self.noted.swap(true, Ordering::AcqRel) {
+        } else if !self.noted.load(Ordering::Acquire) {
             let weak: Weak<Self> = self.this.clone();
-            self.wire.owed.note(weak); // L10: settled before any wait
+            self.wire.owed.note(weak, &self.noted); // L10: settled before any wait
         }
     }
 

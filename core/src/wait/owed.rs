@@ -26,11 +26,15 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Notes that `debtor` holds a pending grant.
-    pub(crate) fn note(&self, debtor: Weak<dyn Owing>) {
+    /// Notes that `debtor` holds a pending grant, unless it is `noted` already. The mark is set last:
+    /// who sees it and waits must find the debtor in the list.
+    pub(crate) fn note(&self, debtor: Weak<dyn Owing>, noted: &AtomicBool) {
         let mut list = self.list.lock();
-        list.push(debtor);
-        self.any.store(true, Ordering::Release);
+        if !noted.load(Ordering::Acquire) {
+            list.push(debtor);
+            self.any.store(true, Ordering::Release);
+            noted.store(true, Ordering::Release);
+        }
     }
 
     /// Sends everything that is owed.
@@ -94,7 +98,7 @@ mod tests {
         let owed = Arc::new(Owed::default());
         let debtor = Arc::new(Debtor(AtomicUsize::new(0)));
         let weak: Weak<Debtor> = Arc::downgrade(&debtor);
-        owed.note(weak);
+        owed.note(weak, &AtomicBool::new(false));
         assert_eq!(block_on(owed.before_wait(async { 1 }), Deadline::NEVER), Ok(1));
         assert_eq!(debtor.0.load(Ordering::SeqCst), 0);
         let never = owed.before_wait(std::future::pending::<()>());
