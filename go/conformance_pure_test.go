@@ -2,30 +2,53 @@ package sluicegate_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
 
 	"github.com/sluicegate/sluicegate/go"
 )
 
 type pureScript struct {
-	Name string          `json:"name"`
-	Open json.RawMessage `json:"open"`
-	Step []pureStep      `json:"steps"`
+	Name string            `json:"name"`
+	Open json.RawMessage   `json:"open,omitempty"`
+	Step []json.RawMessage `json:"steps"`
 }
 
 type pureStep struct {
 	Op      string          `json:"op"`
-	N       number          `json:"n"`
-	Reason  string          `json:"reason"`
-	Ours    number          `json:"ours"`
-	Theirs  number          `json:"theirs"`
-	Request string          `json:"request"`
-	Stream  *string         `json:"stream"`
-	Gate    string          `json:"gate"`
+	N       number          `json:"n,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Ours    number          `json:"ours,omitempty"`
+	Theirs  number          `json:"theirs,omitempty"`
+	Request string          `json:"request,omitempty"`
+	Stream  *string         `json:"stream,omitempty"`
+	Gate    string          `json:"gate,omitempty"`
 	Answer  json.RawMessage `json:"answer"`
-	State   json.RawMessage `json:"state"`
+	State   json.RawMessage `json:"state,omitempty"`
 }
+
+var (
+	gateKeys = map[string]string{
+		"acquire": "n answer state", "grant": "n answer state", "close": "reason answer state",
+	}
+	windowKeys = map[string]string{
+		"arrive": "answer state", "consumed": "answer state", "flush": "answer state", "continued": "answer state",
+	}
+	negotiateKeys = map[string]string{"negotiate": "ours theirs answer"}
+	routerKeys    = map[string]string{
+		"register": "request stream gate answer state", "unregister": "request stream answer state",
+		"grant": "request stream n answer state", "close_request": "request reason answer state",
+		"close_all": "reason answer state",
+	}
+	pureKeys = map[string]map[string]string{
+		"gate": gateKeys, "window": windowKeys, "negotiate": negotiateKeys,
+		"router": routerKeys, "grant_target": routerKeys,
+	}
+)
 
 // A pureMachine does one step and answers what the script says it must.
 type pureMachine interface {
@@ -35,27 +58,42 @@ type pureMachine interface {
 }
 
 func replayPure(machine string, data []byte) (string, int, error) {
+	return replayPureOn(machine, data, openMachine)
+}
+
+func replayPureOn(machine string, data []byte, open func(string, json.RawMessage) (pureMachine, error)) (string, int, error) {
 	var script pureScript
 	if err := strict(data, &script); err != nil {
 		return script.Name, 0, err
 	}
-	m, err := openMachine(machine, script.Open)
+	m, err := open(machine, script.Open)
 	if err != nil {
 		return script.Name, 0, err
 	}
-	for i, step := range script.Step {
-		answer, err := m.do(step)
-		if err == nil && answer != compact(step.Answer) {
-			err = fmt.Errorf("expected the answer %s, got %s", compact(step.Answer), answer)
-		}
-		if err == nil {
-			err = m.check(step.State)
-		}
-		if err != nil {
-			return script.Name, i, fmt.Errorf("step %d (%s): %w", i, step.Op, err)
+	for i, data := range script.Step {
+		if err := doStep(m, pureKeys[machine], data); err != nil {
+			return script.Name, len(script.Step), fmt.Errorf("step %d: %w", i, err)
 		}
 	}
 	return script.Name, len(script.Step), nil
+}
+
+func doStep(m pureMachine, keys map[string]string, data []byte) error {
+	var step pureStep
+	if err := strictOp(data, keys, &step); err != nil {
+		return err
+	}
+	answer, err := m.do(step)
+	if err == nil && answer != compact(step.Answer) {
+		err = fmt.Errorf("expected the answer %s, got %s", compact(step.Answer), answer)
+	}
+	if err == nil {
+		err = m.check(step.State)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", step.Op, err)
+	}
+	return nil
 }
 
 func openMachine(machine string, open json.RawMessage) (pureMachine, error) {
@@ -98,6 +136,9 @@ type gateState struct {
 }
 
 func (want gateState) check(gate *sluicegate.Gate) error {
+	if want.Closed == nil {
+		return errors.New("the key \"closed\" is missing")
+	}
 	if got := gate.Available(); got != uint64(want.Available) {
 		return fmt.Errorf("expected %s available, got %d", want.Available, got)
 	}
@@ -134,7 +175,18 @@ func (m gateMachine) check(state json.RawMessage) error {
 	return want.check(m.gate)
 }
 
-type windowMachine struct{ window *sluicegate.Window }
+// A window as the scripts drive it. One that is broken on purpose shows that they would notice.
+type window interface {
+	Arrive() error
+	Consumed() uint64
+	Flush() uint64
+	Continued() uint64
+	Remaining() uint64
+	Pending() uint64
+	Batch() uint64
+}
+
+type windowMachine struct{ window window }
 
 func (m windowMachine) do(step pureStep) (string, error) {
 	answer, known := windowAnswer(m.window, step.Op)
@@ -199,7 +251,11 @@ func routerAnswer(router *sluicegate.Router, gates map[string]*sluicegate.Gate, 
 	stream := streamName(step.Stream)
 	switch step.Op {
 	case "register":
-		if err := router.Register(step.Request, stream, gates[step.Gate]); err != nil {
+		gate, known := gates[step.Gate]
+		if !known {
+			return fmt.Sprintf("no gate is called %q", step.Gate), true
+		}
+		if err := router.Register(step.Request, stream, gate); err != nil {
 			return "unexpected error: " + err.Error(), true
 		}
 	case "unregister":
@@ -232,4 +288,50 @@ func (m routerMachine) check(state json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// A forgetful window does not empty what is pending when a grant has become due.
+type forgetful struct {
+	*sluicegate.Window
+	forgotten uint64
+}
+
+func (f *forgetful) Consumed() uint64 {
+	due := f.Window.Consumed()
+	f.forgotten += due
+	return due
+}
+
+func (f *forgetful) Pending() uint64 { return f.Window.Pending() + f.forgotten }
+
+func TestABrokenWindowIsCaught(t *testing.T) {
+	file, err := readScripts(filepath.Join(conformance, "pure", "window.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := func(machine string, open json.RawMessage) (pureMachine, error) {
+		m, err := openMachine(machine, open)
+		if good, ok := m.(windowMachine); ok {
+			m = windowMachine{&forgetful{Window: good.window.(*sluicegate.Window)}}
+		}
+		return m, err
+	}
+	replay := func(machine string, script []byte) (string, int, error) {
+		return replayPureOn(machine, script, opened)
+	}
+	for _, script := range file.Scripts {
+		if !strings.Contains(string(script), `"window 4: a full cycle and a chunk too many"`) {
+			continue
+		}
+		// Five arrivals, then the second one consumed makes a grant of 2 due.
+		_, err := file.replay(script, replay)
+		if err == nil || !strings.Contains(err.Error(), "window 4: a full cycle and a chunk too many\": step 6: consumed: expected") {
+			t.Errorf("a window that forgets: %v", err)
+		}
+		if _, err := file.replay(script, replayPure); err != nil {
+			t.Errorf("the library's window does not: %v", err)
+		}
+		return
+	}
+	t.Error("the script is not there")
 }

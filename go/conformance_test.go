@@ -2,55 +2,68 @@ package sluicegate_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sluicegate/sluicegate/go"
 )
 
+// conformance is where the scripts lie.
+var conformance = filepath.Join("..", "tests", "conformance")
+
+// enough failures tell enough; more would each wait for the watchdog.
+const enough = 10
+
 // TestConformance replays the scripts that every language replays. See tests/conformance/README.md.
 func TestConformance(t *testing.T) {
 	pure := replayFiles(t, "pure", replayPure)
 	waiting := replayFiles(t, "waiting", replayWaiting)
-	fmt.Printf("conformance go: pure %d scripts %d steps, waiting %d scripts %d steps\n",
-		pure.scripts, pure.steps, waiting.scripts, waiting.steps)
+	fmt.Printf("conformance go | select on a channel: pure %d scripts %d steps, waiting %d scripts %d steps, %d failures\n",
+		pure.scripts, pure.steps, waiting.scripts, waiting.steps, pure.failures+waiting.failures)
 }
 
-type count struct{ scripts, steps int }
+type count struct{ scripts, steps, failures int }
 
 // A scriptFile is one file of scripts for one machine.
 type scriptFile struct {
+	Name      string            `json:"-"`
 	Generated string            `json:"generated"`
 	Machine   string            `json:"machine"`
 	Scripts   []json.RawMessage `json:"scripts"`
 }
 
-// replayFiles replays all files of one folder; replay answers how many steps a script has.
-func replayFiles(t *testing.T, folder string, replay func(machine string, script []byte) (string, int, error)) count {
+// A replayer replays one script; it answers the script's name and how many steps it has.
+type replayer func(machine string, script []byte) (string, int, error)
+
+// replayFiles replays all files of one folder. Whatever lies there is a file of scripts.
+func replayFiles(t *testing.T, folder string, replay replayer) (total count) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "tests", "conformance", folder, "*.json"))
-	if err != nil || len(files) == 0 {
+	entries, err := os.ReadDir(filepath.Join(conformance, folder))
+	if err != nil || len(entries) == 0 {
 		t.Fatalf("no %s scripts: %v", folder, err)
 	}
-	var total count
-	for _, path := range files {
-		data, err := os.ReadFile(path)
+	for _, entry := range entries {
+		file, err := readScripts(filepath.Join(conformance, folder, entry.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var file scriptFile
-		if err := strict(data, &file); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
 		for _, script := range file.Scripts {
-			name, steps, err := replay(file.Machine, script)
+			if total.failures >= enough {
+				return total
+			}
+			steps, err := file.replay(script, replay)
 			if err != nil {
-				t.Fatalf("%s: script %q: %v", path, name, err)
+				t.Error(err)
+				total.failures++
 			}
 			total.scripts++
 			total.steps += steps
@@ -59,11 +72,149 @@ func replayFiles(t *testing.T, folder string, replay func(machine string, script
 	return total
 }
 
-// strict decodes JSON and refuses what it does not know.
+func (file scriptFile) replay(script []byte, replay replayer) (int, error) {
+	name, steps, err := replay(file.Machine, script)
+	if err != nil {
+		err = fmt.Errorf("%s: script %q: %w", file.Name, name, err)
+	}
+	return steps, err
+}
+
+// readScripts reads a file of scripts, .json.gz or .json.
+func readScripts(path string) (file scriptFile, err error) {
+	name := filepath.Base(path)
+	defer func() {
+		file.Name = name
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return file, err
+	}
+	switch {
+	case strings.HasSuffix(name, ".json.gz"):
+		unpacked, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return file, err
+		}
+		if data, err = io.ReadAll(unpacked); err != nil {
+			return file, err
+		}
+	case !strings.HasSuffix(name, ".json"):
+		return file, errors.New("neither .json.gz nor .json")
+	}
+	return file, strict(data, &file)
+}
+
+// TestBrokenScripts feeds scripts that are broken on purpose: each is refused, and the message says where.
+func TestBrokenScripts(t *testing.T) {
+	folder := filepath.Join(conformance, "broken")
+	data, err := os.ReadFile(filepath.Join(folder, "said.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table map[string][]string
+	if err := strict(data, &table); err != nil {
+		t.Fatal(err)
+	}
+	for name, texts := range table {
+		err := replayBroken(filepath.Join(folder, name))
+		if err == nil {
+			t.Errorf("%s was replayed as if it were good", name)
+			continue
+		}
+		for _, text := range texts {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %q is not said in: %v", name, text, err)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != len(table)+1 {
+		t.Errorf("not every file of the folder stands in its table: %v", err)
+	}
+}
+
+func replayBroken(path string) error {
+	file, err := readScripts(path)
+	if err != nil {
+		return err
+	}
+	replay := replayPure
+	if file.Machine == "waiting" {
+		replay = replayWaiting
+	}
+	for _, script := range file.Scripts {
+		if _, err := file.replay(script, replay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strict decodes JSON and refuses what it does not know. Every field of a struct must be there, unless
+// its tag says omitempty.
 func strict(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if decoder.More() {
+		return errors.New("something stands behind the value")
+	}
+	fields := reflect.TypeOf(into).Elem()
+	if fields.Kind() != reflect.Struct {
+		return nil
+	}
+	var there map[string]json.RawMessage
+	if err := json.Unmarshal(data, &there); err != nil {
+		return err
+	}
+	for i := range fields.NumField() {
+		key, option, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		if _, ok := there[key]; !ok && key != "-" && option != "omitempty" {
+			return fmt.Errorf("the key %q is missing in %s", key, data)
+		}
+	}
+	return nil
+}
+
+// strictOp decodes an operation, whose keys depend on what it is: keys lists them by operation, beside
+// those that all have.
+func strictOp(data []byte, keys map[string]string, into any) error {
+	var named struct {
+		Op *string `json:"op"`
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
+		return err
+	}
+	if named.Op == nil {
+		return fmt.Errorf("the key \"op\" is missing in %s", data)
+	}
+	wanted, known := keys[*named.Op]
+	if !known {
+		return fmt.Errorf("unknown op %q", *named.Op)
+	}
+	if err := strict(data, into); err != nil {
+		return fmt.Errorf("%s: %w", *named.Op, err)
+	}
+	var there map[string]json.RawMessage
+	if err := json.Unmarshal(data, &there); err != nil {
+		return err
+	}
+	delete(there, "op")
+	for _, key := range strings.Fields(wanted) {
+		if _, ok := there[key]; !ok {
+			return fmt.Errorf("%s: the key %q is missing", *named.Op, key)
+		}
+		delete(there, key)
+	}
+	for key := range there {
+		return fmt.Errorf("%s: the key %q does not belong here", *named.Op, key)
+	}
+	return nil
 }
 
 // A number is a decimal string.
@@ -143,7 +294,7 @@ func deliveryAnswer(delivery sluicegate.Delivery) string {
 	return "unexpected delivery: " + delivery.String()
 }
 
-func arriveAnswer(window *sluicegate.Window) string {
+func arriveAnswer(window window) string {
 	switch err := window.Arrive(); {
 	case err == nil:
 		return `"accepted"`
@@ -171,7 +322,7 @@ func windowOf(size number, batch *number) *sluicegate.Window {
 }
 
 // windowAnswer does one operation of a window; false if there is no such operation.
-func windowAnswer(window *sluicegate.Window, op string) (string, bool) {
+func windowAnswer(window window, op string) (string, bool) {
 	grant := func(n uint64) (string, bool) { return quoted(strconv.FormatUint(n, 10)), true }
 	switch op {
 	case "arrive":

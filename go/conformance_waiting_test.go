@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,26 +26,34 @@ type waitingScript struct {
 		Window number  `json:"window"`
 		Batch  *number `json:"batch"`
 	} `json:"windows"`
-	Steps []waitingStep `json:"steps"`
+	Steps []json.RawMessage `json:"steps"`
 }
 
 type waitingStep struct {
-	Do   []waitingOp `json:"do"`
-	Then []outcome   `json:"then"`
+	Do   []json.RawMessage `json:"do"`
+	Then []outcome         `json:"then"`
 }
 
 type waitingOp struct {
 	Op      string          `json:"op"`
-	Actor   string          `json:"actor"`
-	Gate    string          `json:"gate"`
-	N       number          `json:"n"`
-	Limit   *string         `json:"limit"`
-	Leaves  *string         `json:"leaves"`
-	Reason  string          `json:"reason"`
-	Request string          `json:"request"`
-	Stream  *string         `json:"stream"`
-	Window  string          `json:"window"`
-	Answer  json.RawMessage `json:"answer"`
+	Actor   string          `json:"actor,omitempty"`
+	Gate    string          `json:"gate,omitempty"`
+	N       number          `json:"n,omitempty"`
+	Limit   *string         `json:"limit,omitempty"`
+	Leaves  *string         `json:"leaves,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Request string          `json:"request,omitempty"`
+	Stream  *string         `json:"stream,omitempty"`
+	Window  string          `json:"window,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+}
+
+var waitingKeys = map[string]string{
+	"start": "actor gate n limit leaves", "cancel": "actor", "expire": "actor",
+	"try": "gate n answer", "grant": "gate n", "close": "gate reason",
+	"register": "request stream gate", "unregister": "request stream", "route": "request stream n answer",
+	"close_request": "request reason", "close_all": "reason",
+	"arrive": "window answer", "consumed": "window answer", "flush": "window answer", "continued": "window answer",
 }
 
 type outcome struct {
@@ -135,8 +145,13 @@ func newReplay(script waitingScript, short time.Duration) *replay {
 
 func (r *replay) run() error {
 	defer r.release()
-	for i, step := range r.script.Steps {
-		if err := r.step(step); err != nil {
+	for i, data := range r.script.Steps {
+		var step waitingStep
+		err := strict(data, &step)
+		if err == nil {
+			err = r.step(step)
+		}
+		if err != nil {
 			if r.clockInterfered() {
 				return errTooFast
 			}
@@ -144,7 +159,7 @@ func (r *replay) run() error {
 		}
 	}
 	if len(r.actors) != 0 {
-		return fmt.Errorf("%d actors are still blocked at the end", len(r.actors))
+		return fmt.Errorf("still blocked at the end: %v", slices.Collect(maps.Keys(r.actors)))
 	}
 	return nil
 }
@@ -160,7 +175,11 @@ func (r *replay) release() {
 }
 
 func (r *replay) step(step waitingStep) error {
-	for _, op := range step.Do {
+	for _, data := range step.Do {
+		var op waitingOp
+		if err := strictOp(data, waitingKeys, &op); err != nil {
+			return err
+		}
 		answer, err := r.do(op)
 		if err == nil && op.Answer != nil && answer != compact(op.Answer) {
 			err = fmt.Errorf("expected the answer %s, got %s", compact(op.Answer), answer)
@@ -181,6 +200,9 @@ func (r *replay) step(step waitingStep) error {
 				}
 				return r.check(outcome, returned)
 			}
+		}
+		if !slices.ContainsFunc(step.Then, func(o outcome) bool { return o.allows(returned) }) {
+			return fmt.Errorf("expected to return one of %+v, got %v", step.Then, returned)
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("no outcome within %s: returned %v, %s", watchdog, returned, r.describe())
@@ -213,6 +235,9 @@ func (r *replay) do(op waitingOp) (string, error) {
 		if answer, known := windowAnswer(window, op.Op); known {
 			return answer, nil
 		}
+	}
+	if _, known := r.gates[op.Gate]; !known && slices.Contains([]string{"start", "try", "grant", "close"}, op.Op) {
+		return "", fmt.Errorf("no gate is called %q", op.Gate)
 	}
 	switch op.Op {
 	case "start":
@@ -305,6 +330,29 @@ func (r *replay) collect(returned map[string]string) error {
 			return nil
 		}
 	}
+}
+
+// allows reports whether an outcome lists everybody who has come back so far.
+func (o outcome) allows(returned map[string]string) bool {
+	listed := map[string]string{}
+	for _, want := range o.Returned {
+		listed[want.Actor] = compact(want.Answer)
+	}
+	for actor, answer := range returned {
+		if listed[actor] != answer {
+			return false
+		}
+	}
+	return true
+}
+
+// String says who returns in an outcome, for messages.
+func (o outcome) String() string {
+	text := ""
+	for _, want := range o.Returned {
+		text += want.Actor + " " + compact(want.Answer) + "; "
+	}
+	return "{" + text + "}"
 }
 
 // reached reports whether everybody of an outcome has come back and its lines are as long as said.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -31,13 +33,35 @@ class StartOver(Exception):
     """The clock was faster than the runner; this replay shows nothing."""
 
 
-def files(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All files of a folder, in order of their names."""
-    found = sorted((FOLDER / kind).glob("*.json"))
+@dataclass
+class File:
+    """A file of scripts."""
+
+    name: str
+    machine: str
+    scripts: list[dict[str, Any]]
+
+
+def read(path: Path) -> File:
+    """A file of scripts, ``.json.gz`` or ``.json``."""
+    try:
+        text = path.read_bytes()
+        if path.name.endswith(".json.gz"):
+            text = gzip.decompress(text)
+        elif path.suffix != ".json":
+            raise Failure("neither .json.gz nor .json")
+        _, machine, scripts = keys(json.loads(text), "generated", "machine", "scripts")
+    except (OSError, EOFError, zlib.error, ValueError, Failure) as error:
+        raise Failure(f"{path.name}: {error}") from error
+    return File(path.name, machine, scripts)
+
+
+def files(kind: str) -> list[File]:
+    """All files of a folder, in order of their names. Whatever lies there is one."""
+    found = sorted((FOLDER / kind).iterdir())
     if not found:
         raise Failure(f"no scripts in {FOLDER / kind}")
-    for path in found:
-        yield path.name, json.loads(path.read_text(encoding="utf-8"))
+    return [read(path) for path in found]
 
 
 def keys(where: Mapping[str, Any], *wanted: str) -> tuple[Any, ...]:
@@ -89,13 +113,13 @@ def window_step(window: Window, op: str) -> str:
             return str(window.flush())
         case "continued":
             return str(window.continued())
-    raise Failure(f"unknown operation {op!r}")
+    raise Failure(f"unknown op {op!r}")
 
 
-def open_window(window: Mapping[str, Any]) -> Window:
+def open_window(opened: Mapping[str, Any], window: type[Window] = Window) -> Window:
     """A window of a script."""
-    size, batch = keys(window, "window", "batch")
-    return Window(count(size), batch=None if batch is None else count(batch))
+    size, batch = keys(opened, "window", "batch")
+    return window(count(size), batch=None if batch is None else count(batch))
 
 
 def router_step(router: Router, gates: Mapping[str, GateBase], step: Step) -> object:
@@ -117,43 +141,62 @@ def router_step(router: Router, gates: Mapping[str, GateBase], step: Step) -> ob
             _, reason = keys(step, "op", "reason")
             router.close_all(reason)
         case other:
-            raise Failure(f"unknown operation {other!r}")
+            raise Failure(f"unknown op {other!r}")
     return None
+
+
+ENOUGH = 10
+"""So many failures tell enough; more would each wait for the watchdog."""
 
 
 @dataclass
 class Totals:
-    """How much was replayed."""
+    """What was replayed of one kind, and what failed."""
 
-    language: str
-    pure: int = 0
-    pure_steps: int = 0
-    waiting: int = 0
-    waiting_steps: int = 0
+    scripts: int = 0
+    steps: int = 0
+    failures: list[str] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        return (
-            f"conformance {self.language}: pure {self.pure} scripts {self.pure_steps} steps, "
-            f"waiting {self.waiting} scripts {self.waiting_steps} steps"
-        )
+    def replay(self, files: list[File], one: Callable[[str, dict[str, Any]], None]) -> Totals:
+        """Replays every script of ``files`` with ``one(machine, script)``."""
+        for file in files:
+            for script in file.scripts:
+                if len(self.failures) >= ENOUGH:
+                    return self
+                try:
+                    one(file.machine, script)
+                except Exception as error:
+                    self.failures.append(f"{file.name}, {script.get('name')!r}, {error}")
+                self.scripts += 1
+                self.steps += len(script.get("steps", ()))
+        return self
 
 
 class Pure:
     """Replays a pure script on one thread."""
 
-    def __init__(self, gate: type[GateBase], machine: str, script: Mapping[str, Any]) -> None:
-        self.gate = gate
+    def __init__(
+        self,
+        gate: type[GateBase],
+        machine: str,
+        script: Mapping[str, Any],
+        window: type[Window] = Window,
+    ) -> None:
+        if machine == "negotiate":
+            _, self.steps = keys(script, "name", "steps")
+        else:
+            _, opened, self.steps = keys(script, "name", "open", "steps")
         match machine:
             case "gate":
-                self.one = gate(count(*keys(script["open"], "window")))
+                self.one = gate(count(*keys(opened, "window")))
                 self.run = self.on_gate
             case "window":
-                self.window = open_window(script["open"])
+                self.window = open_window(opened, window)
                 self.run = self.on_window
             case "negotiate":
                 self.run = self.on_negotiate
             case "grant_target" | "router":
-                (gates,) = keys(script["open"], "gates")
+                (gates,) = keys(opened, "gates")
                 self.gates = {name: gate(count(window)) for name, window in gates.items()}
                 self.router = Router()
                 self.run = self.on_router
@@ -161,21 +204,21 @@ class Pure:
                 raise Failure(f"unknown machine {other!r}")
 
     def on_gate(self, step: Step) -> None:
-        available, reason = keys(step["state"], "available", "closed")
         answer: object = None
-        match step["op"]:
+        match step.get("op"):
             case "acquire":
-                _, n, *_ = keys(step, "op", "n", "answer", "state")
+                _, n, wanted, state = keys(step, "op", "n", "answer", "state")
                 answer = try_acquire(self.one, count(n))
             case "grant":
-                _, n, *_ = keys(step, "op", "n", "answer", "state")
+                _, n, wanted, state = keys(step, "op", "n", "answer", "state")
                 self.one.grant(count(n))
             case "close":
-                _, why, *_ = keys(step, "op", "reason", "answer", "state")
+                _, why, wanted, state = keys(step, "op", "reason", "answer", "state")
                 self.one.close(why)
             case other:
-                raise Failure(f"unknown operation {other!r}")
-        same("answer", step["answer"], answer)
+                raise Failure(f"unknown op {other!r}")
+        same("answer", wanted, answer)
+        available, reason = keys(state, "available", "closed")
         same("available", count(available), self.one.available)
         same("closed", reason, closed(self.one))
 
@@ -204,19 +247,16 @@ class Pure:
             same(f"{name} closed", reason, closed(self.gates[name]))
 
 
-def replay_pure(gate: type[GateBase], totals: Totals) -> None:
-    """Replays all pure scripts with one class of gates."""
-    for file, content in files("pure"):
-        _, machine, scripts = keys(content, "generated", "machine", "scripts")
-        for script in scripts:
-            pure = Pure(gate, machine, script)
-            for number, step in enumerate(script["steps"]):
-                try:
-                    pure.run(step)
-                except Exception as error:
-                    raise Failure(f"{file}, {script['name']!r}, step {number}: {error}") from error
-            totals.pure += 1
-            totals.pure_steps += len(script["steps"])
+def replay_pure(
+    gate: type[GateBase], machine: str, script: Mapping[str, Any], window: type[Window] = Window
+) -> None:
+    """Replays a pure script with one class of gates."""
+    pure = Pure(gate, machine, script, window)
+    for number, step in enumerate(pure.steps):
+        try:
+            pure.run(step)
+        except Exception as error:
+            raise Failure(f"step {number}: {step.get('op')}: {error}") from error
 
 
 @dataclass
@@ -288,7 +328,7 @@ class Waiting(Generic[G]):
         match op:
             case "try":
                 _, gate, n, wanted = keys(step, "op", "gate", "n", "answer")
-                same("try", wanted, try_acquire(self.gates[gate], count(n)))
+                same("answer", wanted, try_acquire(self.gates[gate], count(n)))
             case "grant":
                 _, gate, n = keys(step, "op", "gate", "n")
                 self.gates[gate].grant(count(n))
@@ -297,10 +337,10 @@ class Waiting(Generic[G]):
                 self.gates[gate].close(reason)
             case "route":
                 _, request, stream, n, wanted = keys(step, "op", "request", "stream", "n", "answer")
-                same("route", wanted, self.router.grant(request, stream, count(n)))
+                same("answer", wanted, self.router.grant(request, stream, count(n)))
             case "arrive" | "consumed" | "flush" | "continued":
                 _, window, wanted = keys(step, "op", "window", "answer")
-                same(op, wanted, window_step(self.windows[window], op))
+                same("answer", wanted, window_step(self.windows[window], op))
             case _:
                 router_step(self.router, self.gates, step)
 
@@ -323,7 +363,7 @@ class Waiting(Generic[G]):
                 self.compare(blocked, gates, windows)
                 return "yes"
         if not possible:
-            raise Failure(f"returned {self.returned}, allowed are {outcomes}")
+            raise Failure(f"returned: expected one of {outcomes}, got {self.returned}")
         return missing
 
     def compare(
@@ -353,6 +393,11 @@ class Waiting(Generic[G]):
     def next_step(self) -> None:
         """Forgets the returns that a step explained."""
         self.returned.clear()
+
+    def nobody_is_left(self) -> None:
+        """At the end of a script, everybody has come back."""
+        if self.actors:
+            raise Failure(f"still blocked at the end: {sorted(self.actors)}")
 
     def release(self) -> None:
         """Lets everybody go who still waits."""

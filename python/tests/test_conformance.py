@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
+
+import pytest
 
 from conftest import Report
 from scripts import (
     FIRST_LIMIT,
+    FOLDER,
     REPEAT,
     WATCHDOG,
     Failure,
@@ -20,9 +26,10 @@ from scripts import (
     Waiting,
     files,
     keys,
+    read,
     replay_pure,
 )
-from sluicegate import Gate, SluicegateError, aio
+from sluicegate import Gate, SluicegateError, Window, aio
 from sluicegate._credit import GateBase
 from sluicegate.errors import TimedOut
 
@@ -31,6 +38,17 @@ Replay = Callable[[Mapping[str, Any], float, list[int]], None]
 
 def answer_of(error: SluicegateError) -> object:
     return "timed_out" if isinstance(error, TimedOut) else {"closed": error.code}
+
+
+@contextmanager
+def named(op: Step) -> Iterator[None]:
+    """Says in which operation something failed."""
+    try:
+        yield
+    except Failure as failure:
+        raise Failure(f"{op.get('op')}: {failure}") from failure
+    except KeyError as missing:
+        raise Failure(f"{op.get('op')}: there is no {missing}") from missing
 
 
 class Threads(Waiting[Gate]):
@@ -85,15 +103,17 @@ class Threads(Waiting[Gate]):
             where[0] = number
             ops, outcomes = keys(step, "do", "then")
             for op in ops:
-                match op["op"]:
-                    case "start":
-                        self.start(op)
-                    case "expire" | "cancel":
-                        self.let_go(op)
-                    case _:
-                        self.main(op)
+                with named(op):
+                    match op.get("op"):
+                        case "start":
+                            self.start(op)
+                        case "expire" | "cancel":
+                            self.let_go(op)
+                        case _:
+                            self.main(op)
             self.settle(outcomes)
             self.next_step()
+        self.nobody_is_left()
 
     def finish(self) -> None:
         self.release()
@@ -154,17 +174,19 @@ class Tasks(Waiting[aio.Gate]):
             where[0] = number
             ops, outcomes = keys(step, "do", "then")
             for op in ops:
-                match op["op"]:
-                    case "start":
-                        self.start(op)
-                    case "expire":
-                        self.let_go(op)
-                    case "cancel":
-                        self.tasks[self.let_go(op)].cancel()
-                    case _:
-                        self.main(op)
+                with named(op):
+                    match op.get("op"):
+                        case "start":
+                            self.start(op)
+                        case "expire":
+                            self.let_go(op)
+                        case "cancel":
+                            self.tasks[self.let_go(op)].cancel()
+                        case _:
+                            self.main(op)
             await self.settle(outcomes)
             self.next_step()
+        self.nobody_is_left()
 
     async def finish(self) -> None:
         self.release()
@@ -199,20 +221,16 @@ def replay_in_tasks(script: Mapping[str, Any], short: float, where: list[int]) -
     asyncio.run(main())
 
 
-def replay_waiting(replay: Replay, totals: Totals) -> None:
-    for file, content in files("waiting"):
-        _, machine, scripts = keys(content, "generated", "machine", "scripts")
-        assert machine == "waiting"
-        for script in scripts:
-            for _ in range(REPEAT):
-                where = [0]
-                try:
-                    with_limits(replay, script, where)
-                except Exception as error:
-                    place = f"{file}, {script['name']!r}, step {where[0]}"
-                    raise Failure(f"{place}: {error!r}") from error
-            totals.waiting += 1
-            totals.waiting_steps += len(script["steps"])
+def replay_waiting(replay: Replay, machine: str, script: Mapping[str, Any]) -> None:
+    """Replays a waiting script, as often as asked for."""
+    if machine != "waiting":
+        raise Failure(f"unknown machine {machine!r}")
+    for _ in range(REPEAT):
+        where = [0]
+        try:
+            with_limits(replay, script, where)
+        except Exception as error:
+            raise Failure(f"step {where[0]}: {error}") from error
 
 
 def with_limits(replay: Replay, script: Mapping[str, Any], where: list[int]) -> None:
@@ -227,16 +245,75 @@ def with_limits(replay: Replay, script: Mapping[str, Any], where: list[int]) -> 
     raise Failure("the runner is slower than the watchdog allows")
 
 
-def run(language: str, gate: type[GateBase], replay: Replay, report: Report) -> None:
-    totals = Totals(language)
-    replay_pure(gate, totals)
-    replay_waiting(replay, totals)
-    report.line(str(totals))
+def run(primitive: str, gate: type[GateBase], replay: Replay, report: Report) -> None:
+    pure = Totals().replay(files("pure"), partial(replay_pure, gate))
+    waiting = Totals().replay(files("waiting"), partial(replay_waiting, replay))
+    failures = pure.failures + waiting.failures
+    report.line(
+        f"conformance python | {primitive}: pure {pure.scripts} scripts {pure.steps} steps, "
+        f"waiting {waiting.scripts} scripts {waiting.steps} steps, {len(failures)} failures"
+    )
+    assert not failures, "\n".join(failures)
 
 
 def test_threads(report: Report) -> None:
-    run("python-threads", Gate, replay_on_threads, report)
+    run("threads", Gate, replay_on_threads, report)
 
 
 def test_asyncio(report: Report) -> None:
-    run("python-asyncio", aio.Gate, replay_in_tasks, report)
+    run("asyncio", aio.Gate, replay_in_tasks, report)
+
+
+SAID = json.loads((FOLDER / "broken" / "said.json").read_bytes())
+
+
+@pytest.mark.parametrize("replay", [replay_on_threads, replay_in_tasks])
+@pytest.mark.parametrize("name", SAID)
+def test_a_broken_script_is_refused_and_named(name: str, replay: Replay) -> None:
+    def one(machine: str, script: dict[str, Any]) -> None:
+        if machine == "waiting":
+            replay_waiting(replay, machine, script)
+        else:
+            replay_pure(Gate, machine, script)
+
+    try:
+        said = Totals().replay([read(FOLDER / "broken" / name)], one).failures
+    except Failure as error:
+        said = [str(error)]
+    assert said, "it was replayed as if it were good"
+    for text in SAID[name]:
+        assert text in said[0]
+
+
+def test_every_broken_file_stands_in_the_table() -> None:
+    there = {path.name for path in (FOLDER / "broken").iterdir()}
+    assert there == {*SAID, "said.json"}
+
+
+class Forgetful(Window):
+    """A window that forgets to empty what is pending when a grant has become due."""
+
+    forgotten = 0
+
+    def consumed(self) -> int:
+        due = super().consumed()
+        self.forgotten += due
+        return due
+
+    @property
+    def pending(self) -> int:
+        return super().pending + self.forgotten
+
+
+def test_a_broken_window_is_caught_by_name_and_step() -> None:
+    file = read(FOLDER / "pure" / "window.json.gz")
+    file.scripts = [
+        script for script in file.scripts if script["name"].startswith("window 4: a full")
+    ]
+    said = Totals().replay([file], partial(replay_pure, Gate, window=Forgetful)).failures
+    # Five arrivals, then the second one consumed makes a grant of 2 due.
+    assert said == [
+        "window.json.gz, 'window 4: a full cycle and a chunk too many', "
+        "step 6: consumed: pending: expected 0, got 2"
+    ]
+    assert not Totals().replay([file], partial(replay_pure, Gate)).failures

@@ -3,6 +3,7 @@
 //!
 //! `SLUICEGATE_REPEAT=N` replays the waiting scripts N times.
 
+mod broken;
 mod futures;
 mod operations;
 mod pure;
@@ -12,7 +13,88 @@ mod waiting;
 
 use std::io::Write as _;
 
-use script::{Failure, Group};
+use script::{Failure, Group, Script};
+use waiting::Way;
+
+/// So many failures tell enough; more would each wait for the watchdog.
+const ENOUGH: usize = 10;
+
+/// What was replayed, and what failed.
+#[derive(Default)]
+struct Report {
+    scripts: usize,
+    steps: usize,
+    failures: Vec<String>,
+}
+
+impl Report {
+    fn check(&mut self, file: &str, script: &Script, ended: Result<(), Failure>) {
+        self.scripts += 1;
+        self.steps += script.steps.len();
+        if let Err(failure) = ended {
+            self.failures.push(format!("{file}: {:?}: {failure}", script.name));
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        self.failures.len() >= ENOUGH
+    }
+}
+
+fn replay_pure(groups: &[Group]) -> Report {
+    let mut report = Report::default();
+    for group in groups {
+        for script in &group.scripts {
+            if !report.has_enough() {
+                report.check(&group.file, script, pure::replay(&group.machine, script));
+            }
+        }
+    }
+    report
+}
+
+/// The waiting scripts in one way, once.
+fn replay_once<W: Way>(groups: &[Group]) -> Report {
+    let mut report = Report::default();
+    for group in groups {
+        for script in &group.scripts {
+            if !report.has_enough() {
+                report.check(&group.file, script, waiting::replay::<W>(&group.machine, script));
+            }
+        }
+    }
+    report
+}
+
+/// The waiting scripts in one way, `times` times, on a few threads at once so that they disturb each
+/// other. A script counts once.
+fn replay_waiting<W: Way>(groups: &[Group], times: usize) -> Report {
+    let workers = times.clamp(1, 4);
+    let round = |worker| {
+        let mut report = Report::default();
+        for _ in (worker..times).step_by(workers) {
+            let failures = std::mem::take(&mut report.failures);
+            report = replay_once::<W>(groups);
+            report.failures.splice(0..0, failures);
+            if report.has_enough() {
+                break;
+            }
+        }
+        report
+    };
+    std::thread::scope(|scope| {
+        let round = &round;
+        let workers: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || round(worker))).collect();
+        let mut all = Report::default();
+        for worker in workers {
+            let one = worker.join().expect("a worker does not panic");
+            (all.scripts, all.steps) = (one.scripts, one.steps);
+            all.failures.extend(one.failures);
+        }
+        all
+    })
+}
 
 fn repeats() -> usize {
     match std::env::var("SLUICEGATE_REPEAT") {
@@ -21,86 +103,33 @@ fn repeats() -> usize {
     }
 }
 
-/// So many failures tell enough; more would each wait for the watchdog.
-const ENOUGH: usize = 10;
-
-/// Runs `check` over every script of a group and collects what failed.
-fn replay(
-    group: &Group,
-    failures: &mut Vec<String>,
-    check: impl Fn(&script::Script) -> Result<(), Failure>,
-) {
-    for script in &group.scripts {
-        if failures.len() >= ENOUGH {
-            return;
-        }
-        if let Err(failure) = check(script) {
-            failures.push(format!("{}: {:?}: {failure}", group.file, script.name));
-        }
-    }
-}
-
-/// The waiting scripts, all ways, `times` times, on a few threads at once so that they disturb each
-/// other.
-fn replay_waiting(groups: &[Group], times: usize) -> Vec<String> {
-    let workers = times.clamp(1, 4);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers)
-            .map(|worker| {
-                scope.spawn(move || {
-                    let mut failures = Vec::new();
-                    for _ in (worker..times).step_by(workers) {
-                        for group in groups {
-                            replay(group, &mut failures, |s| {
-                                waiting::replay::<threads::Threads>(s)
-                            });
-                            replay(group, &mut failures, |s| {
-                                waiting::replay::<futures::Futures>(s)
-                            });
-                            replay(group, &mut failures, |s| {
-                                waiting::replay::<operations::Operations>(s)
-                            });
-                        }
-                        if !failures.is_empty() {
-                            break;
-                        }
-                    }
-                    failures
-                })
-            })
-            .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| worker.join().expect("a worker does not panic"))
-            .collect()
-    })
+fn load(kind: &str) -> Vec<Group> {
+    let read = || script::files(kind)?.iter().map(|path| script::read(path)).collect();
+    let groups: Result<Vec<Group>, Failure> = read();
+    groups.unwrap_or_else(|failure| panic!("{kind}: {failure}"))
 }
 
 #[test]
 fn replays_every_script() {
-    let pure = script::load("pure");
-    let waiting = script::load("waiting");
-    let mut failures = Vec::new();
-    for group in &pure {
-        replay(group, &mut failures, |s| pure::replay(&group.machine, s));
-    }
-    for group in &waiting {
-        assert_eq!(group.machine, "waiting", "{}", group.file);
-    }
-    failures.extend(replay_waiting(&waiting, repeats()));
-    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
-
-    let scripts = |groups: &[Group]| groups.iter().map(|g| g.scripts.len()).sum::<usize>();
-    let steps = |groups: &[Group]| {
-        groups.iter().flat_map(|g| &g.scripts).map(|s| s.steps.len()).sum::<usize>()
+    let pure = replay_pure(&load("pure"));
+    let waiting = load("waiting");
+    let mut failures = pure.failures;
+    let mut say = |primitive: &str, waiting: Report| {
+        writeln!(
+            std::io::stdout(), // past the capture: the line is for the caller of the tests
+            "\nconformance rust | {primitive}: pure {} scripts {} steps, \
+             waiting {} scripts {} steps, {} failures",
+            pure.scripts,
+            pure.steps,
+            waiting.scripts,
+            waiting.steps,
+            failures.len() + waiting.failures.len(),
+        )
+        .expect("stdout takes a line");
+        failures.extend(waiting.failures);
     };
-    writeln!(
-        std::io::stdout(), // past the capture: the line is for the caller of the tests
-        "\nconformance rust: pure {} scripts {} steps, waiting {} scripts {} steps",
-        scripts(&pure),
-        steps(&pure),
-        scripts(&waiting),
-        steps(&waiting),
-    )
-    .expect("stdout takes a line");
+    say("blocking call", replay_waiting::<threads::Threads>(&waiting, repeats()));
+    say("futures", replay_waiting::<futures::Futures>(&waiting, repeats()));
+    say("operations with a bell", replay_waiting::<operations::Operations>(&waiting, repeats()));
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
 }

@@ -8,7 +8,53 @@ use sluicegate::{CreditGate, CreditRouter, CreditWindow, Delivery, TryAcquire};
 
 use crate::script::{Failure, Object, Script, same};
 
+/// A window as the scripts drive it. One that is broken on purpose shows that they would notice.
+pub trait AnyWindow {
+    fn size(&self) -> u64;
+    fn remaining(&self) -> u64;
+    fn pending(&self) -> u64;
+    fn batch(&self) -> u64;
+    fn arrive(&self) -> bool;
+    fn consumed(&self) -> u64;
+    fn flush(&self) -> u64;
+    fn continued(&self) -> u64;
+}
+
+impl AnyWindow for CreditWindow {
+    fn size(&self) -> u64 {
+        CreditWindow::size(self)
+    }
+    fn remaining(&self) -> u64 {
+        CreditWindow::remaining(self)
+    }
+    fn pending(&self) -> u64 {
+        CreditWindow::pending(self)
+    }
+    fn batch(&self) -> u64 {
+        CreditWindow::batch(self)
+    }
+    fn arrive(&self) -> bool {
+        CreditWindow::arrive(self).is_ok()
+    }
+    fn consumed(&self) -> u64 {
+        CreditWindow::consumed(self)
+    }
+    fn flush(&self) -> u64 {
+        CreditWindow::flush(self)
+    }
+    fn continued(&self) -> u64 {
+        CreditWindow::continued(self)
+    }
+}
+
+/// How a script's window is made: size, and a wish for the batch.
+pub type OpenWindow = fn(u64, Option<u64>) -> Box<dyn AnyWindow>;
+
 pub fn replay(machine: &str, script: &Script) -> Result<(), Failure> {
+    replay_with(machine, script, |size, batch| Box::new(open_window(size, batch)))
+}
+
+pub fn replay_with(machine: &str, script: &Script, opened: OpenWindow) -> Result<(), Failure> {
     let mut head = script.head.clone();
     match machine {
         "gate" => {
@@ -20,10 +66,10 @@ pub fn replay(machine: &str, script: &Script) -> Result<(), Failure> {
         "window" => {
             let mut open = head.object("open")?;
             let size = open.number("window")?;
-            let window = open_window(size, open.optional_number("batch")?);
+            let window = opened(size, open.optional_number("batch")?);
             open.done()?;
             same("size", &window.size(), &size)?;
-            steps(script, |op, step| window_step(&window, op, step))
+            steps(script, |op, _| window_step(&*window, op))
         }
         "negotiate" => steps(script, |op, step| match op {
             "negotiate" => {
@@ -53,7 +99,7 @@ fn steps(
 ) -> Result<(), Failure> {
     for (number, step) in script.steps.iter().enumerate() {
         let mut step = step.clone();
-        let op = step.text("op")?;
+        let op = step.text("op").map_err(|failure| failure.at(number))?;
         let check = |mut step: Object, (answer, state): Did| {
             same("answer", &answer, &step.take("answer")?)?;
             if let Some(state) = state {
@@ -107,9 +153,9 @@ pub fn open_window(size: u64, batch: Option<u64>) -> CreditWindow {
     }
 }
 
-pub fn window_answer(window: &CreditWindow, op: &str) -> Result<Value, Failure> {
+pub fn window_answer(window: &dyn AnyWindow, op: &str) -> Result<Value, Failure> {
     Ok(match op {
-        "arrive" => json!(if window.arrive().is_ok() { "accepted" } else { "violation" }),
+        "arrive" => json!(if window.arrive() { "accepted" } else { "violation" }),
         "consumed" => json!(window.consumed().to_string()),
         "flush" => json!(window.flush().to_string()),
         "continued" => json!(window.continued().to_string()),
@@ -117,7 +163,7 @@ pub fn window_answer(window: &CreditWindow, op: &str) -> Result<Value, Failure> 
     })
 }
 
-fn window_step(window: &CreditWindow, op: &str, _: &mut Object) -> Result<Did, Failure> {
+fn window_step(window: &dyn AnyWindow, op: &str) -> Result<Did, Failure> {
     let answer = window_answer(window, op)?;
     let state = json!({
         "remaining": window.remaining().to_string(),

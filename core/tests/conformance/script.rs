@@ -1,8 +1,10 @@
 //! Reading the script files. Every key is taken exactly once; what is left over is a failure.
 
 use std::fmt;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value};
 
 /// What went wrong, for a person.
@@ -123,44 +125,53 @@ pub fn number(value: Value) -> Result<u64, Failure> {
     text.parse().map_err(|_| Failure::new(format!("not a u64: {text:?}")))
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance")
+/// The folder of one kind of scripts.
+pub fn folder(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance").join(kind)
 }
 
-/// Every file of one kind, by name.
-pub fn load(kind: &str) -> Vec<Group> {
-    let folder = folder().join(kind);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|ext| ext == "json"))
-        .collect();
+/// Every file of one kind, by name. Whatever lies there is a file of scripts.
+pub fn files(kind: &str) -> Result<Vec<PathBuf>, Failure> {
+    let folder = folder(kind);
+    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
+    let mut paths = std::fs::read_dir(&folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())
+        .map_err(failed)?;
     paths.sort();
-    assert!(!paths.is_empty(), "no scripts in {}", folder.display());
-    paths
-        .iter()
-        .map(|path| read(path).unwrap_or_else(|why| panic!("{}: {why}", path.display())))
-        .collect()
+    if paths.is_empty() {
+        return Err(Failure::new(format!("{}: no scripts", folder.display())));
+    }
+    Ok(paths)
 }
 
-fn read(path: &Path) -> Result<Group, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::new(error.to_string()))?;
+/// The scripts of a file, `.json.gz` or `.json`.
+pub fn read(path: &Path) -> Result<Group, Failure> {
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    read_group(path, &file).map_err(|failure| Failure::new(format!("{file}: {failure}")))
+}
+
+fn read_group(path: &Path, name: &str) -> Result<Group, Failure> {
+    let failed = |error: std::io::Error| Failure::new(error.to_string());
+    let mut bytes = std::fs::read(path).map_err(failed)?;
+    if name.ends_with(".json.gz") {
+        let packed = std::mem::take(&mut bytes);
+        GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).map_err(failed)?;
+    } else if !name.ends_with(".json") {
+        return Err(Failure::new("neither .json.gz nor .json"));
+    }
     let value = serde_json::from_slice(&bytes).map_err(|error| Failure::new(error.to_string()))?;
     let mut file = Object::from(value)?;
     file.text("generated")?;
     let machine = file.text("machine")?;
-    let scripts = file
-        .list("scripts")?
-        .into_iter()
-        .map(|script| {
-            let mut head = Object::from(script)?;
-            let name = head.text("name")?;
-            let steps =
-                head.list("steps")?.into_iter().map(Object::from).collect::<Result<_, _>>()?;
-            Ok(Script { name, head, steps })
-        })
-        .collect::<Result<_, Failure>>()?;
+    let scripts =
+        file.list("scripts")?.into_iter().map(read_script).collect::<Result<_, Failure>>()?;
     file.done()?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Group { file: name.into_owned(), machine, scripts })
+    Ok(Group { file: name.to_owned(), machine, scripts })
+}
+
+fn read_script(script: Value) -> Result<Script, Failure> {
+    let mut head = Object::from(script)?;
+    let name = head.text("name")?;
+    let steps = head.list("steps")?.into_iter().map(Object::from).collect::<Result<_, _>>()?;
+    Ok(Script { name, head, steps })
 }

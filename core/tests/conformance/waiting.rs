@@ -86,7 +86,10 @@ impl From<Failure> for Stop {
 }
 
 /// Replays one script in one way, with longer limits until the clock lets it be.
-pub fn replay<W: Way>(script: &Script) -> Result<(), Failure> {
+pub fn replay<W: Way>(machine: &str, script: &Script) -> Result<(), Failure> {
+    if machine != "waiting" {
+        return Err(Failure::new(format!("unknown machine {machine:?}")));
+    }
     let mut short = SHORT;
     let began = Instant::now();
     loop {
@@ -216,8 +219,9 @@ impl<W: Way> Replay<W> {
         for op in ops {
             let mut op = Object::from(op)?;
             let name = op.text("op")?;
-            self.perform(&name, &mut op)?;
-            op.done()?;
+            self.perform(&name, &mut op)
+                .and_then(|()| op.done())
+                .map_err(|failure| Failure::new(format!("{name}: {failure}")))?;
         }
 
         let end = Instant::now() + WATCHDOG;
@@ -225,6 +229,9 @@ impl<W: Way> Replay<W> {
         let outcome = loop {
             if let Some(outcome) = outcomes.iter().find(|o| includes(&came, &o.returned)) {
                 break outcome;
+            }
+            if !outcomes.iter().any(|o| includes(&o.returned, &came)) {
+                return Err(unexpected(&outcomes, &came).into());
             }
             let left = end.saturating_duration_since(Instant::now());
             match self.way.returned(left) {
@@ -341,7 +348,7 @@ impl<W: Way> Replay<W> {
             }
             "try" => {
                 let gate = named(&self.gates, &op.text("gate")?)?;
-                same("try", &try_acquire(gate, op.number("n")?), &op.take("answer")?)?;
+                same("answer", &try_acquire(gate, op.number("n")?), &op.take("answer")?)?;
             }
             "grant" => named(&self.gates, &op.text("gate")?)?.grant(op.number("n")?),
             "close" => {
@@ -349,15 +356,16 @@ impl<W: Way> Replay<W> {
             }
             "route" => {
                 let answer = route(&self.router, &self.gates, name, op)?;
-                same("route", &answer, &op.take("answer")?)?;
+                same("answer", &answer, &op.take("answer")?)?;
             }
             "register" | "unregister" | "close_request" | "close_all" => {
                 route(&self.router, &self.gates, name, op)?;
             }
-            _ => {
+            "arrive" | "consumed" | "flush" | "continued" => {
                 let window = named(&self.windows, &op.text("window")?)?;
-                same(name, &window_answer(window, name)?, &op.take("answer")?)?;
+                same("answer", &window_answer(window, name)?, &op.take("answer")?)?;
             }
+            other => return Err(Failure::new(format!("unknown op {other:?}"))),
         }
         Ok(())
     }
@@ -391,6 +399,11 @@ impl<W: Way> Replay<W> {
             .collect();
         Value::Object(states)
     }
+}
+
+fn unexpected(outcomes: &[Outcome], came: &BTreeMap<String, Value>) -> Failure {
+    let expected: Vec<_> = outcomes.iter().map(|o| &o.returned).collect();
+    Failure::new(format!("returned: expected one of {expected:?}, came {came:?}"))
 }
 
 /// True if `came` holds all of `expected`.

@@ -55,4 +55,7 @@ void actor_join(actor *actor);
 /* True if a limit on the clock may end its wait before its step comes. */
 bool actor_on_the_clock(const actor *actor);
 
+/* Replays one waiting script in one way. */
+bool replay_waiting(const cJSON *script, way way);
+
 #endif

@@ -52,12 +52,6 @@ bool same(const char *what, const char *expected, const char *is);
 /* Fails unless the library answered OK. */
 bool ok(const char *what, sluice_status status);
 
-/* One replayed file or folder. */
-typedef struct tally {
-  unsigned scripts;
-  unsigned steps;
-} tally;
-
 /* Named gates of a script. */
 enum { MAX_NAMED = 16 };
 
@@ -86,8 +80,6 @@ bool router_answer(const sluice_router *router, const gates *gates, const char *
                    char out[ANSWER_SIZE]);
 
 /* Replays one script of a pure machine. */
-bool replay_pure(const char *machine, const cJSON *script, tally *tally);
-/* Replays one waiting script in every way of waiting. */
-bool replay_waiting(const cJSON *script, tally *tally);
+bool replay_pure(const char *machine, const cJSON *script);
 
 #endif

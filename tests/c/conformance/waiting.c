@@ -143,43 +143,59 @@ static bool on_gate(replay *replay, const char *op, fields *step) {
   return expect(op, step, is);
 }
 
-static bool perform(replay *replay, const cJSON *json) {
-  static const char *const router_ops[] = {"register", "unregister", "close_request", "close_all"};
-  fields step;
-  const char *op, *name;
-  const sluice_window *window = NULL;
-  char is[ANSWER_SIZE];
-  int i;
-  TRY(fields_of(json, &step));
-  TRY(take_text(&step, "op", &op));
-  if (strcmp(op, "start") == 0) {
-    TRY(start(replay, &step));
-    return done(&step);
-  }
-  if (strcmp(op, "cancel") == 0 || strcmp(op, "expire") == 0) {
-    TRY(leave(replay, &step, strcmp(op, "cancel") == 0));
-    return done(&step);
-  }
-  if (strcmp(op, "try") == 0 || strcmp(op, "grant") == 0 || strcmp(op, "close") == 0) {
-    TRY(on_gate(replay, op, &step));
-    return done(&step);
-  }
-  if (strcmp(op, "route") == 0) {
-    TRY(router_answer(replay->router, &replay->gates, op, &step, is));
-    TRY(expect(op, &step, is));
-    return done(&step);
-  }
-  for (i = 0; i < 4; i++) {
-    if (strcmp(op, router_ops[i]) == 0) {
-      TRY(router_answer(replay->router, &replay->gates, op, &step, is));
-      return done(&step);
+static bool one_of(const char *op, const char *const *ops) {
+  for (; *ops != NULL; ops++) {
+    if (strcmp(op, *ops) == 0) {
+      return true;
     }
   }
-  TRY(take_text(&step, "window", &name));
+  return false;
+}
+
+static bool perform_op(replay *replay, const char *op, fields *step) {
+  static const char *const gate_ops[] = {"try", "grant", "close", NULL};
+  static const char *const router_ops[] = {"register", "unregister", "close_request", "close_all",
+                                           NULL};
+  static const char *const window_ops[] = {"arrive", "consumed", "flush", "continued", NULL};
+  const char *name;
+  const sluice_window *window = NULL;
+  char is[ANSWER_SIZE];
+  if (strcmp(op, "start") == 0) {
+    return start(replay, step);
+  }
+  if (strcmp(op, "cancel") == 0 || strcmp(op, "expire") == 0) {
+    return leave(replay, step, strcmp(op, "cancel") == 0);
+  }
+  if (one_of(op, gate_ops)) {
+    return on_gate(replay, op, step);
+  }
+  if (one_of(op, router_ops)) {
+    return router_answer(replay->router, &replay->gates, op, step, is);
+  }
+  if (strcmp(op, "route") == 0) {
+    TRY(router_answer(replay->router, &replay->gates, op, step, is));
+    return expect("answer", step, is);
+  }
+  if (!one_of(op, window_ops)) {
+    return fail("unknown op \"%s\"", op);
+  }
+  TRY(take_text(step, "window", &name));
   TRY(find_window(replay, name, &window));
   TRY(window_answer(window, op, is));
-  TRY(expect(op, &step, is));
-  return done(&step);
+  return expect("answer", step, is);
+}
+
+static bool perform(replay *replay, const cJSON *json) {
+  fields step;
+  const char *op;
+  TRY(fields_of(json, &step));
+  TRY(take_text(&step, "op", &op));
+  if (!perform_op(replay, op, &step) || !done(&step)) {
+    char why[sizeof failure];
+    memcpy(why, failure, sizeof why);
+    return fail("%s: %.3800s", op, why);
+  }
+  return true;
 }
 
 /* Notes that an actor came back. */
@@ -234,6 +250,28 @@ static bool all_returned(const replay *replay, const cJSON *outcome, bool *all) 
   return true;
 }
 
+/* Whether some outcome lists everybody who has come back so far. */
+static bool allowed(const replay *replay, const cJSON *outcomes) {
+  const cJSON *outcome, *one;
+  cJSON_ArrayForEach(outcome, outcomes) {
+    int listed = 0;
+    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(outcome, "returned")) {
+      const cJSON *name = cJSON_GetObjectItemCaseSensitive(one, "actor");
+      const char *is = cJSON_IsString(name) ? answer_in_step(replay, name->valuestring) : NULL;
+      char expected[ANSWER_SIZE];
+      if (is != NULL &&
+          answer_of(cJSON_GetObjectItemCaseSensitive(one, "answer"), expected) &&
+          strcmp(is, expected) == 0) {
+        listed += 1;
+      }
+    }
+    if (listed == replay->came_count) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Whether each gate has as many in line as the outcome says. */
 static bool all_in_line(const replay *replay, const cJSON *outcome, bool *all) {
   const cJSON *states = cJSON_GetObjectItemCaseSensitive(outcome, "gates");
@@ -281,6 +319,9 @@ static bool await(replay *replay, const cJSON *outcomes, const cJSON **out) {
         *out = outcome;
         break;
       }
+    }
+    if (!allowed(replay, outcomes)) {
+      return hangs(replay, "returned", outcomes);
     }
     if (*out == NULL) {
       back = mailbox_take(&replay->mailbox, &end);
@@ -417,21 +458,19 @@ static bool clock_interfered(const replay *replay) {
   return false;
 }
 
-static bool run(replay *replay, const cJSON *script, unsigned *steps_done) {
+static bool run(replay *replay, const cJSON *script) {
   const cJSON *steps, *step;
+  unsigned number = 0;
   int i;
-  *steps_done = 0;
   TRY(open_all(replay, script, &steps));
   cJSON_ArrayForEach(step, steps) {
     if (!replay_step(replay, step)) {
       char why[sizeof failure];
       memcpy(why, failure, sizeof why);
       replay->is_void = replay->is_void || clock_interfered(replay);
-      return fail("%s (%s), step %u: %.3500s",
-                  cJSON_GetObjectItemCaseSensitive(script, "name")->valuestring,
-                  replay->way == WAY_CONDVAR ? "condvar" : "blocking", *steps_done, why);
+      return fail("step %u: %.3800s", number, why);
     }
-    *steps_done += 1;
+    number += 1;
   }
   for (i = 0; i < replay->actor_count; i++) {
     if (replay->actors[i].out) {
@@ -457,32 +496,21 @@ static void close_all(replay *replay) {
   mailbox_destroy(&replay->mailbox);
 }
 
-bool replay_waiting(const cJSON *script, tally *tally) {
-  static const way ways[] = {WAY_CONDVAR, WAY_BLOCKING};
-  unsigned steps = 0;
-  int i;
-  for (i = 0; i < 2; i++) {
-    const struct timespec began = monotonic_now();
-    int64_t short_ms = FIRST_SHORT_MS;
-    for (;;) {
-      replay replay;
-      bool good;
-      memset(&replay, 0, sizeof replay);
-      replay.way = ways[i];
-      replay.short_ms = short_ms;
-      mailbox_init(&replay.mailbox);
-      good = run(&replay, script, &steps);
-      close_all(&replay);
-      if (good) {
-        break;
-      }
-      if (!replay.is_void || millis_since(began) > WATCHDOG_MS) {
-        return false;
-      }
-      short_ms *= 2;
+bool replay_waiting(const cJSON *script, way way) {
+  const struct timespec began = monotonic_now();
+  int64_t short_ms = FIRST_SHORT_MS;
+  for (;;) {
+    replay replay;
+    bool good;
+    memset(&replay, 0, sizeof replay);
+    replay.way = way;
+    replay.short_ms = short_ms;
+    mailbox_init(&replay.mailbox);
+    good = run(&replay, script);
+    close_all(&replay);
+    if (good || !replay.is_void || millis_since(began) > WATCHDOG_MS) {
+      return good;
     }
+    short_ms *= 2;
   }
-  tally->scripts += 1;
-  tally->steps += steps;
-  return true;
 }

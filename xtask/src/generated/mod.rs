@@ -1,7 +1,6 @@
 //! Files that are written from other files. All are committed, each says in its first line what it is
 //! written from, and a stale one is found here.
 
-mod conformance;
 mod header;
 mod laws;
 mod swift_sources;
@@ -33,7 +32,6 @@ impl Generated {
 
 /// Writes what is stale, or with `check` shows how it differs and fails.
 pub fn run(repo: &Repo, check: bool) -> Result<()> {
-    conformance::run(repo, check)?;
     let mut files = vec![header::generate(repo)?, laws::generate(repo)?];
     files.extend(swift_sources::generate(repo)?);
     let mut stale = Vec::new();

@@ -58,6 +58,7 @@ pub const COMPILERS: &[Package] = &[
     Package::program("git", "git"),
     Package::header("libc6-dev", "stdio.h"),
     Package::header("libcjson-dev", "cjson/cJSON.h"), // tests/c reads the scripts with it
+    Package::header("zlib1g-dev", "zlib.h"),          // and unpacks them with it
     Package::header("libssl-dev", "openssl/evp.h"), // the reference cartridge in C makes digests with it
 ];
 

@@ -1,26 +1,104 @@
 import Foundation
+import Sluicegate
 import XCTest
 
 /// Replays all of `tests/conformance` through the public classes and prints one line of counts.
 final class ConformanceTests: XCTestCase {
+  /// So many failures tell enough; more would each wait for the watchdog.
+  private static let enough = 10
+
+  private struct Report {
+    var scripts = 0
+    var steps = 0
+    var failures = 0
+  }
+
   func testReplaysEveryScript() async throws {
-    let pure = try Script.all("pure")
-    let waiting = try Script.all("waiting")
-    XCTAssertFalse(pure.isEmpty)
-    XCTAssertFalse(waiting.isEmpty)
-    for script in pure {
-      do { try PureRunner.replay(script) } catch { XCTFail("\(script.place): \(error)") }
-    }
     let environment = ProcessInfo.processInfo.environment
     let times = environment["SLUICEGATE_REPEAT"].flatMap(Int.init) ?? 1
-    for _ in 0..<times {
-      for script in waiting {
-        do { try await WaitingRunner.replay(script) } catch { XCTFail("\(script.place): \(error)") }
+    let pure = try await replay("pure") { try PureRunner.replay($0) }
+    let waiting = try await replay("waiting") { script in
+      for _ in 0..<times { try await WaitingRunner.replay(script) }
+    }
+    print(
+      "conformance swift | continuations: "
+        + "pure \(pure.scripts) scripts \(pure.steps) steps, "
+        + "waiting \(waiting.scripts) scripts \(waiting.steps) steps, "
+        + "\(pure.failures + waiting.failures) failures")
+  }
+
+  private func replay(_ kind: String, _ one: (Script) async throws -> Void) async throws -> Report {
+    var report = Report()
+    for file in try Script.files(kind) {
+      for script in try Script.read(file) where report.failures < Self.enough {
+        do { try await one(script) } catch {
+          XCTFail("\(script.place): \(error)")
+          report.failures += 1
+        }
+        report.scripts += 1
+        report.steps += script.steps.count
       }
     }
-    let steps = { (scripts: [Script]) in scripts.reduce(0) { $0 + $1.steps.count } }
-    print(
-      "conformance swift: pure \(pure.count) scripts \(steps(pure)) steps, "
-        + "waiting \(waiting.count) scripts \(steps(waiting)) steps")
+    return report
   }
+
+  /// Scripts that are broken on purpose: each is refused, and the message says where.
+  func testBrokenScriptsAreRefused() async throws {
+    let folder = Script.folder("broken")
+    let data = try Data(contentsOf: folder.appendingPathComponent("said.json"))
+    let table = try XCTUnwrap(JSONSerialization.jsonObject(with: data) as? [String: [String]])
+    XCTAssertEqual(try Script.files("broken").count, table.count + 1)
+    for (name, texts) in table {
+      let said = await refusal(folder.appendingPathComponent(name))
+      XCTAssertNotEqual(said, "", "\(name) was replayed as if it were good")
+      for text in texts { XCTAssert(said.contains(text), "\(name): \(text) is not said in: \(said)") }
+    }
+  }
+
+  /// What is said of the first script of a file that fails; nothing if none does.
+  private func refusal(_ file: URL) async -> String {
+    do {
+      for script in try Script.read(file) {
+        do {
+          if script.machine == "waiting" {
+            try await WaitingRunner.replay(script)
+          } else {
+            try PureRunner.replay(script)
+          }
+        } catch { return "\(script.place): \(error)" }
+      }
+      return ""
+    } catch { return "\(error)" }
+  }
+
+  func testABrokenWindowIsCaughtByNameAndStep() throws {
+    let file = Script.folder("pure").appendingPathComponent("window.json.gz")
+    let wanted = "window 4: a full cycle and a chunk too many"
+    let script = try XCTUnwrap(Script.read(file).first { $0.name == wanted })
+    try PureRunner.replay(script)
+    XCTAssertThrowsError(try PureRunner.replay(script) { Forgetful($0) }) { error in
+      // Five arrivals, then the second one consumed makes a grant of 2 due.
+      XCTAssertEqual("\(error)", "step 6: consumed: pending: expected 0, came 2")
+    }
+  }
+}
+
+/// A window that forgets to empty what is pending when a grant has become due.
+private final class Forgetful: ScriptedWindow {
+  private let window: any ScriptedWindow
+  private var forgotten: UInt64 = 0
+
+  init(_ window: any ScriptedWindow) { self.window = window }
+
+  var remaining: UInt64 { window.remaining }
+  var pending: UInt64 { window.pending + forgotten }
+  var batch: UInt64 { window.batch }
+  func arrive() throws(SluicegateError) { try window.arrive() }
+  func consumed() -> UInt64 {
+    let due = window.consumed()
+    forgotten += due
+    return due
+  }
+  func flush() -> UInt64 { window.flush() }
+  func continued() -> UInt64 { window.continued() }
 }

@@ -92,37 +92,72 @@ struct Fields {
 
 /// One script: what it opens with, and its steps.
 struct Script {
+  let file: String
   let name: String
   let machine: String
   let head: [String: Any]
-  let steps: [[String: Any]]
+  let steps: [Any]
 
-  var place: String { "\(machine) script \"\(name)\"" }
+  var place: String { "\(file): \"\(name)\"" }
 
-  /// All scripts of one folder of `tests/conformance`.
-  static func all(_ folder: String) throws -> [Script] {
-    let directory = repository.appendingPathComponent("tests/conformance/\(folder)")
-    let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
-    return try files.filter { $0.hasSuffix(".json") }.flatMap { file in
-      let data = try Data(contentsOf: directory.appendingPathComponent(file))
-      var top = try Fields(JSONSerialization.jsonObject(with: data))
-      _ = try top.take("generated")
-      let machine = try top.text("machine")
-      let scripts = try top.list("scripts").map { try Script($0, machine: machine, file: file) }
-      try top.done()
-      return scripts
-    }
-  }
-
-  private init(_ json: Any, machine: String, file: String) throws {
+  fileprivate init(_ json: Any, machine: String, file: String) throws {
     guard var object = json as? [String: Any],
       let name = object.removeValue(forKey: "name") as? String,
-      let steps = object.removeValue(forKey: "steps") as? [[String: Any]]
-    else { throw ReplayFailure("\(file): a script without name or steps") }
-    self.name = "\(file): \(name)"
+      let steps = object.removeValue(forKey: "steps") as? [Any]
+    else { throw ReplayFailure("a script without name or steps") }
+    self.file = file
+    self.name = name
     self.machine = machine
     self.steps = steps
     head = object
+  }
+
+  /// Where the scripts lie.
+  static func folder(_ kind: String) -> URL {
+    repository.appendingPathComponent("tests/conformance/\(kind)")
+  }
+
+  /// The files of a folder, in order of their names. Whatever lies there is a file of scripts.
+  static func files(_ kind: String) throws -> [URL] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder(kind).path).sorted()
+    guard !names.isEmpty else { throw ReplayFailure("no scripts in \(kind)") }
+    return names.map { folder(kind).appendingPathComponent($0) }
+  }
+
+  /// The scripts of a file, `.json.gz` or `.json`.
+  static func read(_ file: URL) throws -> [Script] {
+    let name = file.lastPathComponent
+    do {
+      guard name.hasSuffix(".json.gz") || name.hasSuffix(".json") else {
+        throw ReplayFailure("neither .json.gz nor .json")
+      }
+      let data = try name.hasSuffix(".gz") ? unpacked(file) : Data(contentsOf: file)
+      var top = try Fields(JSONSerialization.jsonObject(with: data))
+      _ = try top.text("generated")
+      let machine = try top.text("machine")
+      let scripts = try top.list("scripts").map { try Script($0, machine: machine, file: name) }
+      try top.done()
+      return scripts
+    } catch {
+      throw ReplayFailure("\(name): \(error)")
+    }
+  }
+
+  /// Foundation unpacks nothing; every system with this package's tools has gunzip.
+  private static func unpacked(_ file: URL) throws -> Data {
+    let gunzip = Process()
+    gunzip.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    gunzip.arguments = ["gunzip", "--stdout", file.path]
+    let output = Pipe()
+    gunzip.standardOutput = output
+    gunzip.standardError = FileHandle.nullDevice
+    try gunzip.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    gunzip.waitUntilExit()
+    guard gunzip.terminationStatus == 0 else {
+      throw ReplayFailure("gunzip ended with \(gunzip.terminationStatus)")
+    }
+    return data
   }
 }
 

@@ -37,6 +37,11 @@ struct WaitingRunner {
     var blocked: Set<String> = []
     var gates: [String: GateState] = [:]
     var windows: [String: WindowState] = [:]
+
+    /// True if everybody who has come back so far is listed.
+    func allows(_ came: [String: Answer]) -> Bool {
+      came.allSatisfy { returned[$0.key] == $0.value }
+    }
   }
 
   private struct GateState: Equatable {
@@ -99,8 +104,12 @@ struct WaitingRunner {
     for op in ops {
       var fields = try Fields(op)
       let name = try fields.text("op")
-      try perform(name, &fields)
-      try fields.done()
+      do {
+        try perform(name, &fields)
+        try fields.done()
+      } catch let failure as ReplayFailure {
+        throw failure.at(name)
+      }
     }
     let end = ContinuousClock.now.advanced(by: Self.watchdog)
     var came: [String: Answer] = [:]
@@ -114,6 +123,9 @@ struct WaitingRunner {
       if let outcome {
         for back in mailbox.drain() { try note(back, &came) }
         return try compare(outcome, came)
+      }
+      if !outcomes.contains(where: { $0.allows(came) }) {
+        throw ReplayFailure("returned: expected one of \(outcomes.map(\.returned)), came \(came)")
       }
       if ContinuousClock.now >= end {
         throw ReplayFailure("hangs: expected \(outcomes), came \(came), in line \(lines)")
@@ -160,16 +172,16 @@ struct WaitingRunner {
       out[try fields.text("actor")]?.mayLeave = true
     case "try":
       let gate = try world.gate(fields.text("gate"))
-      try same("try", World.tryAcquire(gate, fields.number("n")), fields.answer())
+      try same("answer", World.tryAcquire(gate, fields.number("n")), fields.answer())
     case "grant": try world.gate(fields.text("gate")).grant(fields.number("n"))
     case "close": try world.gate(fields.text("gate")).close(fields.text("reason"))
     case "arrive", "consumed", "flush", "continued":
       let name = try fields.text("window")
       guard let window = world.windows[name] else { throw ReplayFailure("unknown window \(name)") }
-      try same(op, World.step(window, op)!, fields.answer())
+      try same("answer", World.step(window, op)!, fields.answer())
     default:
       guard let came = try world.route(op, &fields) else { throw ReplayFailure("unknown op \(op)") }
-      if op == "route" { try same(op, came, fields.answer()) }
+      if op == "route" { try same("answer", came, fields.answer()) }
     }
   }
 

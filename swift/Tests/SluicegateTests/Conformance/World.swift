@@ -1,6 +1,19 @@
 import Foundation
 import Sluicegate
 
+/// A window as the scripts drive it. One that is broken on purpose shows that they would notice.
+protocol ScriptedWindow {
+  var remaining: UInt64 { get }
+  var pending: UInt64 { get }
+  var batch: UInt64 { get }
+  func arrive() throws(SluicegateError)
+  func consumed() -> UInt64
+  func flush() -> UInt64
+  func continued() -> UInt64
+}
+
+extension Window: ScriptedWindow {}
+
 /// The objects of one script, by name, and the operations that never wait.
 struct World {
   var gates: [String: Gate] = [:]
@@ -38,7 +51,7 @@ struct World {
   }
 
   /// `arrive`, `consumed`, `flush`, `continued`; `nil` for any other operation.
-  static func step(_ window: Window, _ op: String) -> Answer? {
+  static func step(_ window: any ScriptedWindow, _ op: String) -> Answer? {
     switch op {
     case "arrive":
       do {
