@@ -1,0 +1,94 @@
+(** Which window a relay lets a sender start with: the smallest on the way, or a consumer is overrun
+    (C5; L11). *)
+
+From Coq Require Import NArith List Bool Lia ZifyBool ZifyN.
+From Sluicegate Require Base.U64 Decide.Gate Decide.Window Decide.Direction Decide.Negotiate.
+From Sluicegate Require Import Law.Chain Law.ChainHop Law.Relay Law.RelayLaws.
+From Sluicegate Require Law.Negotiate.
+Import ListNotations.
+
+Open Scope N_scope.
+Set Default Timeout 30.
+
+Section Safe.
+Context (consumer : nat -> Direction.side) (starts grants_room : nat -> N).
+
+(** If every stream starts with what was agreed over all links of its way, and its consumer's own
+    window is one of those, then nothing is overrun, over any number of relays (C2, C4; L11, L12). *)
+Theorem the_smallest_window_is_safe hops p (first : nat -> N) (links : nat -> list N) :
+  hops <> O ->
+  (forall s, In (grants_room s) (first s :: links s) /\ grants_room s <= U64.max /\
+             Law.Negotiate.over (first s) (links s) = Some (starts s)) ->
+  reached consumer starts grants_room hops p -> overruns p = false /\ astray p = false.
+Proof.
+  intros N A; apply nothing_goes_astray; [exact N|]; intros s; destruct (A s) as (I & M & E).
+  split; [apply (Law.Negotiate.fits_every_link _ _ _ _ E I)|exact M].
+Qed.
+End Safe.
+
+(** ** And a larger one is not *)
+
+Section Unsafe.
+Context (starts grants_room : nat -> N).
+
+Let to_handler (_ : nat) : Direction.side := Direction.Handler.
+
+Inductive leads : path -> path -> Prop :=
+| leads_here p : leads p p
+| leads_on p a p' p'' : acts to_handler p a = Some p' -> leads p' p'' -> leads p p''.
+
+Lemma leads_reached hops p p' :
+  leads p p' -> reached to_handler starts grants_room hops p -> reached to_handler starts grants_room hops p'.
+Proof. intros L; induction L; intros R; eauto using reached_act. Qed.
+
+Lemma one_chunk_through g w q o z :
+  Gate.closed (g O) = false -> 1 <= Gate.available (g O) ->
+  exists g' l, Gate.closed (g' O) = false /\ Gate.available (g' O) + 1 = Gate.available (g O) /\
+    leads (Path [Leg [] []; Leg [] []] g w q o z) (Path [Leg [] []; l] g' w q o z) /\
+    l = Leg [Frame O Data] [].
+Proof.
+  intros C A; destruct (acquire_one (g O)) as [[? _]|[[_ [? _]]|(_ & _ & g' & E)]]; [congruence|lia|].
+  pose proof (acquire_taken _ _ _ E) as (_ & C' & A').
+  exists (set g O g'), (Leg [Frame O Data] []); rewrite set_same; repeat split; auto.
+  eapply leads_on with (a := Send O); [cbn [acts]; rewrite E; reflexivity|].
+  eapply leads_on with (a := Pass true O); [reflexivity|]; apply leads_here.
+Qed.
+
+Lemma too_many_chunks n : forall g w q z,
+  N.to_nat (Window.remaining (w O)) = n ->
+  Gate.closed (g O) = false -> Window.remaining (w O) < Gate.available (g O) ->
+  exists p, leads (Path [Leg [] []; Leg [] []] g w q false z) p /\ overruns p = true.
+Proof.
+  induction n as [|n IH]; intros g w q z R C A;
+    destruct (one_chunk_through g w q false z C ltac:(lia)) as (g' & l & C' & A' & L & ->).
+  - eexists; split.
+    + assert (forall p q r, leads p q -> leads q r -> leads p r) as trans
+        by (intros p q' r X; induction X; eauto using leads_on).
+      eapply trans; [exact L|]; eapply leads_on with (a := Receive Direction.Handler); [|apply leads_here].
+      cbn; unfold Window.arrive, U64.eqb; replace (Window.remaining (w O)) with 0 by lia; reflexivity.
+    + reflexivity.
+  - edestruct (IH g' (set w O (fst (Window.arrive (w O)))) (set q O (q O + 1)) z) as (p & Lp & O).
+    + rewrite set_same, arrive_spec by lia; cbn; lia.
+    + exact C'.
+    + rewrite set_same, arrive_spec by lia; cbn; lia.
+    + exists p; split; [|exact O].
+      assert (forall p q r, leads p q -> leads q r -> leads p r) as trans
+        by (intros p' q' r X; induction X; eauto using leads_on).
+      eapply trans; [exact L|]; eapply leads_on with (a := Receive Direction.Handler); [|exact Lp].
+      cbn -[N.add]; rewrite arrive_spec by lia; reflexivity.
+Qed.
+
+(** A sender that a relay lets start with more than its consumer's window can overrun it: the relay
+    must take the smallest (C5; L11, L12). *)
+Theorem a_larger_window_is_not_safe :
+  grants_room O < starts O ->
+  exists p, reached to_handler starts grants_room 2 p /\ overruns p = true.
+Proof.
+  intros L.
+  destruct (too_many_chunks _ (fun s => Gate.opened (starts s))
+    (fun s => Window.with_batch (grants_room s) 1) (fun _ => 0) false eq_refl eq_refl L) as (p & Lp & O).
+  exists p; split; [|exact O].
+  eapply leads_reached; [exact Lp|]; apply (reached_start to_handler starts grants_room 2 (fun _ => 1)).
+Qed.
+
+End Unsafe.
