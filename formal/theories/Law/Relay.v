@@ -30,16 +30,18 @@ Record leg := Leg {
 
 (** ** What a relay does with a frame *)
 
-(** Data goes on the way it came; a grant goes where its direction says. *)
-Definition way_of (coming_down : bool) (x : frame) : Direction.way :=
-  match body x with
-  | Data => if coming_down then Direction.ToHandler else Direction.ToCaller
-  | Grant direction _ => Direction.at_host direction
-  end.
+(** A switch goes by the routing id, which all that comes from the handler's side carries. A host
+    sends data on the way that it came, and a grant where its direction says. *)
+Definition way_of (switch coming_down : bool) (x : frame) : Direction.way :=
+  if switch then Direction.at_switch (negb coming_down)
+  else match body x with
+       | Data => if coming_down then Direction.ToHandler else Direction.ToCaller
+       | Grant direction _ => Direction.at_host direction
+       end.
 
-(** The relay under the leg at this place takes the oldest frame that comes down, or the oldest that
+(** The relay, a switch or a host, under the leg at this place takes the oldest frame that comes down, or the oldest that
     comes up. *)
-Fixpoint relays (coming_down : bool) (i : nat) (legs : list leg) : option (list leg) :=
+Fixpoint relays (switch coming_down : bool) (i : nat) (legs : list leg) : option (list leg) :=
   match i, legs with
   | O, a :: b :: t =>
       match (if coming_down then down a else up b) with
@@ -47,13 +49,13 @@ Fixpoint relays (coming_down : bool) (i : nat) (legs : list leg) : option (list 
       | x :: rest =>
           let a := if coming_down then Leg rest (up a) else a in
           let b := if coming_down then b else Leg (down b) rest in
-          Some match way_of coming_down x with
+          Some match way_of switch coming_down x with
                | Direction.ToHandler => a :: Leg (down b ++ [x]) (up b) :: t
                | Direction.ToCaller => Leg (down a) (up a ++ [x]) :: b :: t
                | Direction.Nowhere => a :: b :: t
                end
       end
-  | S i, a :: t => option_map (cons a) (relays coming_down i t)
+  | S i, a :: t => option_map (cons a) (relays switch coming_down i t)
   | _, _ => None
   end.
 
@@ -129,7 +131,7 @@ Definition same_end (a b : Direction.side) : bool :=
   end.
 
 Inductive action :=
-| Pass (coming_down : bool) (i : nat) (* a relay passes a frame on *)
+| Pass (switch coming_down : bool) (i : nat) (* a relay passes a frame on *)
 | Send (s : nat) (* a stream's sender takes a credit and sends a chunk *)
 | Receive (e : Direction.side) (* an end takes a frame off its link *)
 | Consume (s : nat)
@@ -143,8 +145,8 @@ Definition grants_back (s : nat) (n : N) (l : list leg) : list leg :=
 Definition acts (p : path) (a : action) : option path :=
   match p with Path l g w q o z =>
   match a with
-  | Pass coming_down i =>
-      match relays coming_down i l with
+  | Pass switch coming_down i =>
+      match relays switch coming_down i l with
       | Some l => Some (Path l g w q o z)
       | None => None
       end

@@ -108,18 +108,18 @@ Definition straight (l : list leg) : Prop :=
   Forall (fun a => Forall (goes true) (down a) /\ Forall (goes false) (up a)) l.
 
 (** A relay sends every frame on the way that it came, for any stream of either direction. *)
-Lemma way_goes_on coming_down x :
+Lemma way_goes_on switch coming_down x :
   goes coming_down x ->
-  way_of coming_down x = if coming_down then Direction.ToHandler else Direction.ToCaller.
+  way_of switch coming_down x = if coming_down then Direction.ToHandler else Direction.ToCaller.
 Proof.
-  unfold goes, way_of; destruct (body x) as [|direction n]; [reflexivity|].
+  unfold goes, way_of; destruct switch; [destruct coming_down; reflexivity|]; destruct (body x) as [|direction n]; [reflexivity|].
   intros [O ->]; destruct (consumer (stream x)), coming_down; cbn in *; congruence.
 Qed.
 
 (** A relay neither makes nor keeps a frame, and none turns round: what is on the path before is on
     it afterwards (L11). *)
-Theorem a_relay_touches_nothing coming_down i l l' :
-  straight l -> relays coming_down i l = Some l' ->
+Theorem a_relay_touches_nothing switch coming_down i l l' :
+  straight l -> relays switch coming_down i l = Some l' ->
   Permutation (on_path l') (on_path l) /\ straight l' /\ length l' = length l.
 Proof.
   revert l l'; induction i as [|i IH]; intros l l' S E.
@@ -127,17 +127,17 @@ Proof.
     inversion S as [|? ? [A1 A2] S1]; inversion S1 as [|? ? [B1 B2] S2]; subst.
     destruct coming_down.
     + destruct (down a) as [|x rest] eqn:D; [discriminate|]; inversion A1; subst.
-      rewrite (way_goes_on true x) in E by assumption; injection E as <-.
+      rewrite (way_goes_on switch true x) in E by assumption; injection E as <-.
       repeat split; auto.
       * cbn; rewrite D; apply move_down.
       * constructor; [|constructor; [|exact S2]]; cbn; split; auto; apply Forall_app; auto.
     + destruct (up b) as [|x rest] eqn:U; [discriminate|]; inversion B2; subst.
-      rewrite (way_goes_on false x) in E by assumption; injection E as <-.
+      rewrite (way_goes_on switch false x) in E by assumption; injection E as <-.
       repeat split; auto.
       * cbn; rewrite U; apply move_up.
       * constructor; [|constructor; [|exact S2]]; cbn; split; auto; apply Forall_app; auto.
   - destruct l as [|a t]; [discriminate|]; cbn in E.
-    destruct (relays coming_down i t) as [t'|] eqn:R; [|discriminate]; injection E as <-.
+    destruct (relays switch coming_down i t) as [t'|] eqn:R; [|discriminate]; injection E as <-.
     inversion S as [|? ? Sa St]; subst; destruct (IH t t' St R) as (P & S' & L).
     repeat split; [apply Permutation_app_head, P|constructor; assumption|cbn; congruence].
 Qed.
@@ -267,9 +267,9 @@ Ltac at_stream i s :=
 Lemma acts_relayed p a p' :
   sound_ends -> relayed p -> acts consumer p a = Some p' -> relayed p'.
 Proof.
-  intros S [] E; destruct p as [l g w q o z], a as [coming_down i|s|e|s|s]; cbn in *.
-  - destruct (relays coming_down i l) as [l'|] eqn:R; [|discriminate]; injection E as <-.
-    destruct (a_relay_touches_nothing _ _ _ _ goes_straight0 R) as (P & S' & L).
+  intros S [] E; destruct p as [l g w q o z], a as [switch coming_down i|s|e|s|s]; cbn in *.
+  - destruct (relays switch coming_down i l) as [l'|] eqn:R; [|discriminate]; injection E as <-.
+    destruct (a_relay_touches_nothing _ _ _ _ _ goes_straight0 R) as (P & S' & L).
     constructor; cbn; auto.
     + intros ->; destruct l; cbn in L; congruence.
     + intros s; rewrite (chunks_permutation s _ _ P), (credit_permutation s _ _ P); auto.

@@ -51,7 +51,7 @@ Proof.
   pose proof (acquire_taken _ _ _ E) as (_ & C' & A').
   exists (set g O g'), (Leg [Frame O Data] []); rewrite set_same; repeat split; auto.
   eapply leads_on with (a := Send O); [cbn [acts]; rewrite E; reflexivity|].
-  eapply leads_on with (a := Pass true O); [reflexivity|]; apply leads_here.
+  eapply leads_on with (a := Pass false true O); [reflexivity|]; apply leads_here.
 Qed.
 
 Lemma too_many_chunks n : forall g w q z,
