@@ -4,7 +4,8 @@
 From Coq Require Import NArith List Bool Lia ZifyBool ZifyN.
 From Sluicegate Require Base.U64 Decide.Gate Decide.Window Decide.Direction Decide.Negotiate.
 From Sluicegate Require Import Law.Chain Law.ChainHop Law.Relay Law.RelayLaws.
-From Sluicegate Require Law.Negotiate.
+From Sluicegate Require Law.Negotiate Decide.Relay.
+Module Relay := Decide.Relay.
 Import ListNotations.
 
 Open Scope N_scope.
@@ -26,7 +27,51 @@ Proof.
 Qed.
 End Safe.
 
-(** ** And a larger one is not *)
+(** ** One relay between two links that do not know each other *)
+
+(** The window of the end that sends a stream, and of the end that consumes it, if each end took the
+    window of its own link. *)
+Definition sender_takes (consumer : Direction.side) (caller handler : N) : N :=
+  match consumer with Direction.Handler => caller | Direction.Caller => handler end.
+
+Definition consumer_has (consumer : Direction.side) (caller handler : N) : N :=
+  match consumer with Direction.Handler => handler | Direction.Caller => caller end.
+
+(** A relay may join two links if and only if no stream of either direction could start with more
+    than its consumer has room for (C4, C5; L11, L12). *)
+Theorem may_join_iff_safe_both_ways caller handler :
+  Relay.may_join caller handler = true <->
+  (forall consumer, sender_takes consumer caller handler <= consumer_has consumer caller handler).
+Proof.
+  unfold Relay.may_join, U64.eqb; split.
+  - intros E [|]; cbn; lia.
+  - intros S; pose proof (S Direction.Caller); pose proof (S Direction.Handler); cbn in *; lia.
+Qed.
+
+(** Over links that a relay joined, nothing is overrun, whichever way a stream goes (C2; L11, L12). *)
+Theorem joined_links_overrun_nobody (consumer : nat -> Direction.side) hops caller handler p :
+  hops <> O -> Relay.may_join caller handler = true -> caller <= U64.max ->
+  reached consumer (fun s => sender_takes (consumer s) caller handler)
+    (fun s => consumer_has (consumer s) caller handler) hops p ->
+  overruns p = false /\ astray p = false.
+Proof.
+  intros N J M; apply nothing_goes_astray; [exact N|]; intros s.
+  split; [apply may_join_iff_safe_both_ways, J|].
+  unfold Relay.may_join, U64.eqb in J; destruct (consumer s); cbn; lia.
+Qed.
+
+(** What a notice offers is never 0, so a host never offers a window that cannot move. *)
+Theorem noticed_is_positive offered : 1 <= Relay.noticed offered.
+Proof.
+  unfold Relay.noticed, Relay.default_window, U64.eqb; destruct offered as [w|]; [|lia].
+  destruct (w =? 0) eqn:Z; lia.
+Qed.
+
+(** And it is what the host said, if it said one. *)
+Theorem noticed_is_what_was_said w : 1 <= w -> Relay.noticed (Some w) = w.
+Proof. intros P; unfold Relay.noticed, U64.eqb; destruct (w =? 0) eqn:Z; [lia|reflexivity]. Qed.
+
+(** ** A larger window is not safe *)
 
 Section Unsafe.
 Context (starts grants_room : nat -> N).
