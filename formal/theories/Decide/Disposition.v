@@ -35,12 +35,12 @@ Definition register (closed live : bool) (count limit : N) : registration :=
 
 (** What the ring of ended requests does with an id. *)
 Inductive remembered :=
-| Already (** It is in the ring; nothing changes, and it keeps its place. *)
+| Renew (** It is in the ring, and moves to the newest place. *)
 | Enter (** It enters as the newest. *)
 | EnterForgetOldest (** It enters as the newest, and the oldest is forgotten. *).
 
 (** Remembers an ended id. [known]: it is in the ring; [held] ids are. *)
 Definition remember (known : bool) (held : N) : remembered :=
-  if known then Already
+  if known then Renew
   else if U64.ltb held ring_size then Enter
   else EnterForgetOldest.
