@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod ci;
 mod demo;
+mod formal;
 mod generated;
 mod install;
 mod launcher;
@@ -66,6 +67,8 @@ enum Chore {
     },
     /// Check the rooms of the house, the sizes of the files, the citations of the laws
     Check(Select),
+    /// Check the proofs of the model, write the Rust and the scripts that follow from it, run the mutants
+    Formal(formal::Options),
     /// Run swift where it lives: cargo xtask swift -- build --package-path swift
     Swift {
         /// The arguments of swift
@@ -107,6 +110,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Install(options) => install::run(&repo, &options),
         Chore::Gen { check } => generated::run(&repo, check),
         Chore::Check(select) => check::run(&repo, &select, &mut tally),
+        Chore::Formal(options) => formal::run(&repo, &options, &mut tally),
         Chore::Swift { arguments } => {
             let swift = swift::ensure(&repo)?.context("Swift is switched off")?;
             let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::error::{Error, Reason, TimedOut};
-use crate::model::{Acquire, Gate};
+use crate::model::gate::{AcquireAnswer, Gate};
 use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::time::Deadline;
 use crate::wait::{Bell, Op, block_on, wake_all};
@@ -59,6 +59,19 @@ struct Inner {
 
 const SLOW: u64 = u64::MAX;
 
+/// The gate that a word tells of; `None` if the truth is behind the lock.
+fn unpack(word: u64) -> Option<Gate> {
+    if word == SLOW { None } else { Some(Gate::opened(word)) }
+}
+
+/// The word that tells of a gate; `None` if none can.
+fn pack(gate: Gate) -> Option<u64> {
+    match gate {
+        Gate { closed: true, .. } | Gate { available: SLOW, .. } => None,
+        Gate { closed: false, available } => Some(available),
+    }
+}
+
 struct Slow {
     /// Valid while `word` is [`SLOW`].
     gate: Gate,
@@ -93,10 +106,10 @@ impl CreditGate {
 
     /// Takes `n` chunks if that needs no waiting.
     pub fn try_acquire(&self, n: u64) -> TryAcquire {
-        match self.0.fast(|gate| gate.acquire(n)) {
-            Some(Acquire::Taken) => TryAcquire::Taken,
-            Some(Acquire::Wait) => TryAcquire::Wait,
-            Some(Acquire::Closed) | None => {
+        match self.0.fast(|gate| gate.acquire(n, false)) {
+            Some(AcquireAnswer::Taken) => TryAcquire::Taken,
+            Some(AcquireAnswer::Wait) => TryAcquire::Wait,
+            Some(AcquireAnswer::Closed) | None => {
                 let mut slow = self.0.enter();
                 let answer = slow.acquire(n);
                 self.0.leave(slow);
@@ -178,9 +191,9 @@ impl CreditGate {
 
     /// Adds `n` chunks, up to 2^64 − 1, and serves those who wait. Does nothing on a closed gate.
     pub fn grant(&self, n: u64) {
-        if self.0.fast(|gate| gate.grant(n)).is_none() {
+        if self.0.fast(|gate| (gate.grant(n), ())).is_none() {
             let mut slow = self.0.enter();
-            slow.gate.grant(n);
+            slow.gate = slow.gate.grant(n);
             self.0.leave(slow);
         }
     }
@@ -190,7 +203,8 @@ impl CreditGate {
     pub fn close(&self, reason: impl Into<Reason>) -> bool {
         let reason = reason.into();
         let mut slow = self.0.enter();
-        let closing = slow.gate.close();
+        let (closed, closing) = slow.gate.close();
+        slow.gate = closed;
         if closing {
             slow.reason = Some(reason);
         }
@@ -201,14 +215,14 @@ impl CreditGate {
     /// Chunks that could be taken now. A hint while others use the gate; readable after close.
     #[must_use]
     pub fn available(&self) -> u64 {
-        match self.0.word.load(Ordering::Acquire) {
-            SLOW => {
+        match unpack(self.0.word.load(Ordering::Acquire)) {
+            Some(gate) => gate.available,
+            None => {
                 let slow = self.0.enter();
                 let available = slow.gate.available;
                 self.0.leave(slow);
                 available
             }
-            available => available,
         }
     }
 
@@ -252,26 +266,15 @@ impl std::fmt::Debug for CreditGate {
 impl Inner {
     /// Runs a decision on the word by compare-and-swap; `None` if the truth is behind the lock, or
     /// would have to go there.
-    fn fast<R>(&self, decide: impl Fn(&mut Gate) -> R) -> Option<R> {
+    fn fast<R>(&self, decide: impl Fn(Gate) -> (Gate, R)) -> Option<R> {
         let mut word = self.word.load(Ordering::Acquire);
         loop {
-            if word == SLOW {
-                return None;
-            }
-            let mut gate = Gate::opened(word);
-            let answer = decide(&mut gate);
-            if gate.available == word {
+            let (gate, answer) = decide(unpack(word)?);
+            let next = pack(gate)?;
+            if next == word {
                 return Some(answer);
             }
-            if gate.available == SLOW {
-                return None;
-            }
-            match self.word.compare_exchange_weak(
-                word,
-                gate.available,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
+            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(answer),
                 Err(now) => word = now,
             }
@@ -282,9 +285,8 @@ impl Inner {
     /// caller comes to the lock too.
     fn enter(&self) -> MutexGuard<'_, Slow> {
         let mut slow = self.slow.lock();
-        let word = self.word.swap(SLOW, Ordering::AcqRel);
-        if word != SLOW {
-            slow.gate = Gate::opened(word);
+        if let Some(gate) = unpack(self.word.swap(SLOW, Ordering::AcqRel)) {
+            slow.gate = gate;
         }
         slow
     }
@@ -293,8 +295,10 @@ impl Inner {
     /// lock released.
     fn leave(&self, mut slow: MutexGuard<'_, Slow>) {
         let due = slow.serve();
-        if slow.line.is_empty() && !slow.gate.closed && slow.gate.available != SLOW {
-            self.word.store(slow.gate.available, Ordering::Release);
+        if slow.line.is_empty()
+            && let Some(word) = pack(slow.gate)
+        {
+            self.word.store(word, Ordering::Release);
         }
         drop(slow);
         wake_all(due);
@@ -303,13 +307,12 @@ impl Inner {
 
 impl Slow {
     fn acquire(&mut self, n: u64) -> TryAcquire {
-        if n > 0 && !self.gate.closed && !self.line.is_empty() {
-            return TryAcquire::Wait; // those in line come first
-        }
-        match self.gate.acquire(n) {
-            Acquire::Taken => TryAcquire::Taken,
-            Acquire::Wait => TryAcquire::Wait,
-            Acquire::Closed => TryAcquire::Closed(self.closed().reason),
+        let (gate, answer) = self.gate.acquire(n, !self.line.is_empty());
+        self.gate = gate;
+        match answer {
+            AcquireAnswer::Taken => TryAcquire::Taken,
+            AcquireAnswer::Wait => TryAcquire::Wait,
+            AcquireAnswer::Closed => TryAcquire::Closed(self.closed().reason),
         }
     }
 
@@ -321,14 +324,16 @@ impl Slow {
     fn serve(&mut self) -> Vec<Waker> {
         let mut due = Vec::new();
         while let Some(first) = self.line.first_entry() {
-            match self.gate.acquire(first.get().n) {
-                Acquire::Wait => break,
-                Acquire::Taken => {
+            let (gate, answer) = self.gate.acquire(first.get().n, false);
+            self.gate = gate;
+            match answer {
+                AcquireAnswer::Wait => break,
+                AcquireAnswer::Taken => {
                     let (ticket, place) = first.remove_entry();
                     self.served.insert(ticket);
                     due.push(place.waker);
                 }
-                Acquire::Closed => due.push(first.remove().waker),
+                AcquireAnswer::Closed => due.push(first.remove().waker),
             }
         }
         due
@@ -398,7 +403,7 @@ impl Drop for AcquireFuture {
         let mut slow = self.gate.enter();
         let left = self.ticket.and_then(|ticket| slow.line.remove(&ticket));
         if self.held || self.ticket.is_some_and(|ticket| slow.served.remove(&ticket)) {
-            slow.gate.give_back(self.n); // taken for a waiter that went away: hand it on
+            slow.gate = slow.gate.give_back(self.n); // taken for a waiter that went away: hand it on
         }
         self.gate.leave(slow);
         drop(left);

@@ -8,5 +8,6 @@ mod router;
 mod window;
 
 pub use gate::{Closed, CreditGate, TryAcquire};
+pub(crate) use router::credited;
 pub use router::{CreditRouter, Delivery};
 pub use window::{CreditWindow, Violation};

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use super::CreditGate;
 use crate::error::Reason;
-use crate::model::grant_target;
+use crate::model::target::{Target, grant_target};
 use crate::sync::Mutex;
 
 /// What became of a grant.
@@ -89,7 +89,7 @@ impl<K: Eq + Hash> CreditRouter<K> {
         let gate = {
             let requests = self.requests.lock();
             let Some(gates) = requests.get(request) else { return Delivery::NoRequest };
-            match grant_target(gates.keys().map(Option::as_deref), stream) {
+            match credited(gates.keys().map(Option::as_deref), stream) {
                 None => return Delivery::NoStream,
                 Some(target) => gates[&target.map(str::to_owned)].clone(),
             }
@@ -133,9 +133,47 @@ impl<K: Eq + Hash> CreditRouter<K> {
     }
 }
 
+/// The stream that a grant credits, out of the streams of its request that are open for sending;
+/// outer `None` if it credits none. The decision is the model's; here the names are looked up for it.
+pub(crate) fn credited<'a>(
+    open: impl IntoIterator<Item = Option<&'a str>>,
+    named: Option<&str>,
+) -> Option<Option<&'a str>> {
+    let (mut same, mut unnamed_open, mut last) = (None, false, None);
+    let mut count = 0;
+    for name in open {
+        if name == named {
+            same = Some(name);
+        }
+        unnamed_open |= name.is_none();
+        last = Some(name);
+        count += 1;
+    }
+    match grant_target(named.is_some(), same.is_some(), unnamed_open, count) {
+        Target::Named => same,
+        Target::Unnamed => Some(None),
+        Target::Sole => last,
+        Target::Nobody => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grant_goes_where_the_specification_measured() {
+        let to = |open: &[Option<&'static str>], named| credited(open.iter().copied(), named);
+        assert_eq!(to(&[Some("a")], None), Some(Some("a")));
+        assert_eq!(to(&[Some("a")], Some("")), None);
+        assert_eq!(to(&[Some("")], None), Some(Some("")));
+        assert_eq!(to(&[Some("")], Some("")), Some(Some("")));
+        assert_eq!(to(&[Some(""), Some("a")], None), None);
+        assert_eq!(to(&[None, Some("a")], None), Some(None));
+        assert_eq!(to(&[None], Some("a")), None);
+        assert_eq!(to(&[Some("a"), Some("a")], None), None);
+        assert_eq!(to(&[], None), None);
+    }
 
     #[test]
     fn a_replaced_gate_is_closed_and_a_closed_request_releases_all() {

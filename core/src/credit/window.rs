@@ -1,7 +1,7 @@
 //! [`CreditWindow`]: the receiver's side of one stream.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{Arrival, Window};
+use crate::model::window::{Arrival, Window};
 use crate::sync::Mutex;
 
 /// A chunk came that no credit had been granted for (L12). It must not be delivered; the window is
@@ -47,12 +47,20 @@ impl CreditWindow {
         CreditWindow { size: window, state: Mutex::new(Window::with_batch(window, batch)) }
     }
 
+    /// Takes one step of the model and keeps what it answers as the state.
+    fn step<R>(&self, decide: impl FnOnce(Window) -> (Window, R)) -> R {
+        let mut state = self.state.lock();
+        let (next, answer) = decide(*state);
+        *state = next;
+        answer
+    }
+
     /// A chunk arrives.
     ///
     /// # Errors
     /// [`Violation`] if no credit is left for it.
     pub fn arrive(&self) -> Result<(), Violation> {
-        match self.state.lock().arrive() {
+        match self.step(Window::arrive) {
             Arrival::Accepted => Ok(()),
             Arrival::Violation => Err(Violation),
         }
@@ -62,19 +70,19 @@ impl CreditWindow {
     /// was not [`continued`](Self::continued).
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn consumed(&self) -> u64 {
-        self.state.lock().consumed()
+        self.step(Window::consumed)
     }
 
     /// Everything that is pending, to be sent before any wait.
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn flush(&self) -> u64 {
-        self.state.lock().flush()
+        self.step(Window::flush)
     }
 
     /// A chunk that only continues an item is given back at once, alone: answers 1.
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn continued(&self) -> u64 {
-        self.state.lock().continued()
+        self.step(Window::continued)
     }
 
     /// Chunks that may still arrive.

@@ -56,6 +56,11 @@ impl Theories {
         self.requires.keys().filter(move |file| file.starts_with(&prefix))
     }
 
+    /// Every file but those that only write others: these write beside where they are compiled.
+    pub fn proofs(&self) -> Vec<String> {
+        self.requires.keys().filter(|file| !self.extracts(file)).cloned().collect()
+    }
+
     /// The files that require `file`, at any distance, each behind those that it requires itself.
     pub fn dependents(&self, file: &str) -> Vec<String> {
         let mut found: Vec<String> = vec![file.to_owned()];
@@ -82,7 +87,8 @@ impl Theories {
         for file in wanted {
             self.with_required(&file, &mut all);
         }
-        let state = Mutex::new(Progress { waiting: all, done: Vec::new(), running: 0, failed: None });
+        let state =
+            Mutex::new(Progress { waiting: all, done: Vec::new(), running: 0, failed: None });
         let changed = Condvar::new();
         std::thread::scope(|scope| {
             for _ in 0..JOBS {
@@ -118,9 +124,12 @@ impl Theories {
                 match ready {
                     Some(at) => break progress.waiting.remove(at),
                     None if progress.running == 0 => {
-                        progress.failed = Some(anyhow::anyhow!("{:?} require each other", progress.waiting));
+                        progress.failed =
+                            Some(anyhow::anyhow!("{:?} require each other", progress.waiting));
                     }
-                    None => progress = changed.wait(progress).unwrap_or_else(PoisonError::into_inner),
+                    None => {
+                        progress = changed.wait(progress).unwrap_or_else(PoisonError::into_inner)
+                    }
                 }
             };
             progress.running += 1;
@@ -143,7 +152,8 @@ impl Theories {
         coqc.arg("-q").arg("-R").arg(&self.folder).args(["Sluicegate", "-w", "-extraction"]);
         let path = self.folder.join(file);
         let _ = fs::remove_file(path.with_extension("vo"));
-        let output = coqc.arg(&path).current_dir(&self.written).output().context("cannot start coqc")?;
+        let output =
+            coqc.arg(&path).current_dir(&self.written).output().context("cannot start coqc")?;
         if output.status.success() {
             return Ok(());
         }
@@ -156,14 +166,22 @@ impl Theories {
         bail!("formal/theories/{file} does not compile:\n{}", said.trim_end())
     }
 
+    fn extracts(&self, file: &str) -> bool {
+        file.starts_with("Write/")
+            && fs::read_to_string(self.folder.join(file))
+                .is_ok_and(|text| text.lines().any(|line| line.starts_with("Extraction Language")))
+    }
+
     fn is_fresh(&self, file: &str) -> bool {
         let modified = |file: &str, ending: &str| {
-            fs::metadata(self.folder.join(file).with_extension(ending)).and_then(|meta| meta.modified()).ok()
+            fs::metadata(self.folder.join(file).with_extension(ending))
+                .and_then(|meta| meta.modified())
+                .ok()
         };
         let Some(compiled) = modified(file, "vo") else { return false };
         let older = |time: Option<SystemTime>| time.is_some_and(|time| time <= compiled);
-        // What extracts is cheap and writes beside: always again.
-        !file.starts_with("Write/")
+        // What extracts writes files beside it, which are not looked at here: always again.
+        !self.extracts(file)
             && older(modified(file, "v"))
             && self.requires[file].iter().all(|required| older(modified(required, "vo")))
     }
@@ -202,7 +220,9 @@ fn requires(folder: &Path, files: &[String]) -> Result<BTreeMap<String, Vec<Stri
     let mut requires = BTreeMap::new();
     for line in process::capture(&mut coqdep)?.lines() {
         let Some((made, from)) = line.split_once(": ") else { continue };
-        let Some(made) = made.split(' ').find_map(|file| file.strip_suffix(".vo")) else { continue };
+        let Some(made) = made.split(' ').find_map(|file| file.strip_suffix(".vo")) else {
+            continue;
+        };
         let required = from.split(' ').filter_map(|file| file.strip_suffix(".vo"));
         requires.insert(format!("{made}.v"), required.map(|file| format!("{file}.v")).collect());
     }

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::formal;
 use crate::repo::Repo;
 
 /// A file as it should be.
@@ -32,6 +33,7 @@ impl Generated {
 
 /// Writes what is stale, or with `check` shows how it differs and fails.
 pub fn run(repo: &Repo, check: bool) -> Result<()> {
+    formal::regenerate_if_possible(repo, check)?;
     let mut files = vec![header::generate(repo)?, laws::generate(repo)?];
     files.extend(swift_sources::generate(repo)?);
     let mut stale = Vec::new();

@@ -34,7 +34,9 @@ impl<'a> Body<'a> {
             "expr:rel" => {
                 let name = text(tree, "name")?;
                 let bound = self.scope.iter().rev().find(|(bound, _)| bound == name);
-                bound.map(|(_, expr)| expr.clone()).ok_or_else(|| self.refused(name, "is not bound"))?
+                bound
+                    .map(|(_, expr)| expr.clone())
+                    .ok_or_else(|| self.refused(name, "is not bound"))?
             }
             "expr:global" => self.call(text(tree, "name")?, &[])?,
             "expr:apply" => {
@@ -55,8 +57,15 @@ impl<'a> Body<'a> {
             }
             "expr:case" => self.case(tree)?,
             "expr:lambda" => bail!(self.refused(&self.item.name, "holds a function inside")),
-            "expr:fix" => bail!(self.refused(&self.item.name, "is recursive, and a decision is one step")),
-            other => bail!(self.refused(&self.item.name, &format!("holds {other}, which is not of the fragment"))),
+            "expr:fix" => {
+                bail!(self.refused(&self.item.name, "is recursive, and a decision is one step"))
+            }
+            other => {
+                bail!(self.refused(
+                    &self.item.name,
+                    &format!("holds {other}, which is not of the fragment")
+                ))
+            }
         })
     }
 
@@ -83,9 +92,15 @@ impl<'a> Body<'a> {
             ("Datatypes.orb", 2) => Op::Or,
             _ => {
                 let place = place(name, &self.own.name);
-                let module = if place.module == self.own.name { Some(self.own) } else { self.model.module(&place.module) };
+                let module = if place.module == self.own.name {
+                    Some(self.own)
+                } else {
+                    self.model.module(&place.module)
+                };
                 let function = module
-                    .and_then(|module| module.functions.iter().find(|function| function.name == place.name))
+                    .and_then(|module| {
+                        module.functions.iter().find(|function| function.name == place.name)
+                    })
                     .ok_or_else(|| self.refused(name, "is not of the fragment"))?;
                 if function.params.len() != count {
                     bail!(self.refused(name, "is used without all its arguments"));
@@ -101,7 +116,8 @@ impl<'a> Body<'a> {
         if name.starts_with("BinNums.") {
             return self.number(tree).map(Expr::Number);
         }
-        let args = list(tree, "args")?.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>>>()?;
+        let args =
+            list(tree, "args")?.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>>>()?;
         let mut operands = args.clone().into_iter();
         let mut boxed = || Box::new(operands.next().expect("counted"));
         Ok(match (name, args.len()) {
@@ -121,14 +137,20 @@ impl<'a> Body<'a> {
 
     fn constructor_of(&self, name: &str) -> Result<(Place, Built)> {
         let at = place(name, &self.own.name);
-        let module = if at.module == self.own.name { Some(self.own) } else { self.model.module(&at.module) };
+        let module =
+            if at.module == self.own.name { Some(self.own) } else { self.model.module(&at.module) };
         for ty in module.into_iter().flat_map(|module| &module.types) {
             let place = Place { module: at.module.clone(), name: ty.name.clone() };
             match &ty.shape {
                 Shape::Record { constructor, fields } if place_name(constructor) == at.name => {
-                    return Ok((place, Built::Record(fields.iter().map(|field| field.name.clone()).collect())));
+                    return Ok((
+                        place,
+                        Built::Record(fields.iter().map(|field| field.name.clone()).collect()),
+                    ));
                 }
-                Shape::Enumeration(variants) if variants.iter().any(|variant| variant.name == at.name) => {
+                Shape::Enumeration(variants)
+                    if variants.iter().any(|variant| variant.name == at.name) =>
+                {
                     return Ok((place, Built::Variant(at.name)));
                 }
                 _ => {}
@@ -139,7 +161,8 @@ impl<'a> Body<'a> {
 
     /// A literal, which the tree spells bit by bit, the lowest outermost.
     fn number(&self, tree: &Value) -> Result<u64> {
-        let too_large = || self.refused(&self.item.name, "holds a number that does not fit in 64 bits");
+        let too_large =
+            || self.refused(&self.item.name, "holds a number that does not fit in 64 bits");
         let mut bits = Vec::new();
         let mut rest = tree;
         loop {
@@ -156,7 +179,9 @@ impl<'a> Body<'a> {
                 }
                 other => bail!(self.refused(other, "is not of the fragment")),
             }
-            rest = inner.ok_or_else(|| self.refused(&self.item.name, "computes on the digits of a number"))?;
+            rest = inner.ok_or_else(|| {
+                self.refused(&self.item.name, "computes on the digits of a number")
+            })?;
         }
     }
 
@@ -179,19 +204,18 @@ impl<'a> Body<'a> {
         if let Some(decided) = self.branch(&subject, cases, &arms)? {
             return Ok(decided);
         }
-        Ok(tidy::matched(subject, arms))
+        Ok(tidy::matched(subject, arms, self.item.says("_")))
     }
 
     /// A case over true and false.
     fn branch(&self, subject: &Expr, cases: &[Value], arms: &[Arm]) -> Result<Option<Expr>> {
         let is = |case: &Value, name: &str| case["pat"]["name"] == name;
-        let [first, second] = cases else { return Ok(None) };
+        let [first, _] = cases else { return Ok(None) };
         let (yes, no) = match (is(first, "Datatypes.Coq_true"), is(first, "Datatypes.Coq_false")) {
             (true, _) => (0, 1),
             (_, true) => (1, 0),
             _ => return Ok(None),
         };
-        let _ = second;
         Ok(Some(tidy::branch(subject.clone(), arms[yes].body.clone(), arms[no].body.clone())))
     }
 
@@ -203,9 +227,13 @@ impl<'a> Body<'a> {
         if name != "Datatypes.Coq_pair"
             && let (place, Built::Record(fields)) = self.constructor_of(name)?
         {
-            let field = |at: usize| Expr::Field(Box::new(subject.clone()), place.clone(), fields[at].clone());
+            let field = |at: usize| {
+                Expr::Field(Box::new(subject.clone()), place.clone(), fields[at].clone())
+            };
             let simple = matches!(subject, Expr::Var(_) | Expr::Field(..));
-            let picked = names.iter().position(|name| text(body, "what").is_ok_and(|what| what == "expr:rel") && body["name"] == *name);
+            let picked = names.iter().position(|name| {
+                text(body, "what").is_ok_and(|what| what == "expr:rel") && body["name"] == *name
+            });
             if let Some(at) = picked {
                 return Ok(field(at));
             }
@@ -228,7 +256,12 @@ impl<'a> Body<'a> {
         match text(tree, "what")? {
             "pat:wild" => return Ok(Pattern::Any),
             "pat:constructor" => {}
-            other => bail!(self.refused(&self.item.name, &format!("holds {other}, which is not of the fragment"))),
+            other => {
+                bail!(self.refused(
+                    &self.item.name,
+                    &format!("holds {other}, which is not of the fragment")
+                ))
+            }
         }
         let name = text(tree, "name")?;
         if name.starts_with("BinNums.") {
@@ -248,7 +281,8 @@ impl<'a> Body<'a> {
             _ => match self.constructor_of(name)? {
                 (place, Built::Record(fields)) => {
                     let count = fields.len();
-                    let bound = fields.into_iter().zip(inner).filter(|(_, part)| *part != Pattern::Any);
+                    let bound =
+                        fields.into_iter().zip(inner).filter(|(_, part)| *part != Pattern::Any);
                     Pattern::Record(place, bound.collect(), count)
                 }
                 (place, Built::Variant(variant)) => Pattern::Variant(place, variant, inner),
@@ -273,13 +307,11 @@ impl<'a> Body<'a> {
     /// The digit stays where the name without it would hide another that `body` still uses.
     fn written(&self, name: &str, body: &Value) -> String {
         let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let plain_prime = plain.to_owned();
         if plain == name || self.item.says(name) || !self.item.says(plain) {
             return rust_name(name);
         }
-        let hides = |(bound, expr): &(String, Expr)| {
-            mentions(expr, &rust_name(&plain_prime)) && uses(body, bound)
-        };
+        let hides =
+            |(bound, expr): &(String, Expr)| mentions(expr, &rust_name(plain)) && uses(body, bound);
         rust_name(if self.scope.iter().any(hides) { name } else { plain })
     }
 
@@ -303,7 +335,8 @@ fn place_name(name: &str) -> &str {
 fn uses(tree: &Value, name: &str) -> bool {
     match tree {
         Value::Object(fields) => {
-            (tree["what"] == "expr:rel" && tree["name"] == name) || fields.values().any(|value| uses(value, name))
+            (tree["what"] == "expr:rel" && tree["name"] == name)
+                || fields.values().any(|value| uses(value, name))
         }
         Value::Array(values) => values.iter().any(|value| uses(value, name)),
         _ => false,
@@ -323,17 +356,23 @@ pub fn is_const(expr: &Expr, model: &Model, own: &Module) -> bool {
     let all = |parts: &[&Expr]| parts.iter().all(|part| is_const(part, model, own));
     match expr {
         Expr::Op(Op::Min | Op::Max, ..) => false,
-        Expr::Op(_, left, right) | Expr::Pair(left, right) | Expr::Let(_, left, right) => all(&[left, right]),
-        Expr::If(test, yes, no) => all(&[test, yes, no]),
-        Expr::Field(of, ..) | Expr::Half(of, _) | Expr::Some(of) | Expr::Halve(of) | Expr::Not(of) => {
-            all(&[of])
+        Expr::Op(_, left, right) | Expr::Pair(left, right) | Expr::Let(_, left, right) => {
+            all(&[left, right])
         }
+        Expr::If(test, yes, no) => all(&[test, yes, no]),
+        Expr::Field(of, ..)
+        | Expr::Half(of, _)
+        | Expr::Some(of)
+        | Expr::Halve(of)
+        | Expr::Not(of) => all(&[of]),
         Expr::Record(_, fields) => fields.iter().all(|(_, field)| all(&[field])),
         Expr::Variant(_, _, args) => args.iter().all(|arg| all(&[arg])),
         Expr::Match(subject, arms) => all(&[subject]) && arms.iter().all(|arm| all(&[&arm.body])),
         Expr::Call(place, args) => {
-            let module = if place.module == own.name { Some(own) } else { model.module(&place.module) };
-            let called = module.and_then(|module| module.functions.iter().find(|f| f.name == place.name));
+            let module =
+                if place.module == own.name { Some(own) } else { model.module(&place.module) };
+            let called =
+                module.and_then(|module| module.functions.iter().find(|f| f.name == place.name));
             called.is_some_and(|called| called.is_const) && args.iter().all(|arg| all(&[arg]))
         }
         Expr::Var(_) | Expr::Number(_) | Expr::Max | Expr::Bool(_) | Expr::None => true,

@@ -23,7 +23,10 @@ pub struct TypeDef {
 
 pub enum Shape {
     /// Named fields, and the name of the constructor.
-    Record { constructor: String, fields: Vec<Field> },
+    Record {
+        constructor: String,
+        fields: Vec<Field>,
+    },
     Enumeration(Vec<Variant>),
 }
 

@@ -4,12 +4,23 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     /// A name, also a qualified one, or a number.
-    Word { text: String, line: usize },
-    Sign { text: String, line: usize },
+    Word {
+        text: String,
+        line: usize,
+    },
+    Sign {
+        text: String,
+        line: usize,
+    },
     /// What a doc comment says, its lines joined, its paragraphs apart.
-    Doc { text: String, line: usize },
+    Doc {
+        text: String,
+        line: usize,
+    },
     /// The dot that ends a sentence.
-    End { line: usize },
+    End {
+        line: usize,
+    },
 }
 
 impl Token {
@@ -54,7 +65,9 @@ pub fn lex(text: &str) -> Vec<Token> {
             tokens.push(Token::End { line });
             1
         } else {
-            let pair = [":=", "=>", "->", "&&", "||", "<=", "<>"].iter().find(|pair| rest.starts_with(**pair));
+            let pair = [":=", "=>", "->", "&&", "||", "<=", "<>"]
+                .iter()
+                .find(|pair| rest.starts_with(**pair));
             let length = pair.map_or(first.len_utf8(), |pair| pair.len());
             tokens.push(Token::Sign { text: rest[..length].to_owned(), line });
             length
@@ -127,7 +140,8 @@ mod tests {
 
     #[test]
     fn words_signs_docs_and_ends() {
-        let tokens = lex("(* no (* nested *) *) (** Says\n    [n]. *)\nDefinition f' := U64.half x.\n");
+        let tokens =
+            lex("(* no (* nested *) *) (** Says\n    [n]. *)\nDefinition f' := U64.half x.\n");
         let texts: Vec<_> = tokens.iter().map(Token::text).collect();
         assert_eq!(texts, ["", "Definition", "f'", ":=", "U64.half", "x", ""]);
         assert_eq!(tokens[0], Token::Doc { text: "Says [n].".to_owned(), line: 1 });

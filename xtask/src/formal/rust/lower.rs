@@ -1,5 +1,7 @@
 //! From the extracted tree of one file to checked declarations.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
@@ -10,14 +12,17 @@ use super::source::{Item, Kind, Source};
 
 /// Checks the tree of `source`'s file against the fragment. `model` holds the files that it may use.
 pub fn module(tree: &Value, source: &Source, model: &Model) -> Result<Module> {
-    let mut lower = Lower { source, model, module: Module {
+    let module = Module {
         name: source.module.clone(),
         file: source.file.clone(),
         head: source.head.clone(),
         types: Vec::new(),
         functions: Vec::new(),
-    } };
-    for declaration in list(tree, "declarations")? {
+    };
+    let mut lower = Lower { source, model, asked: BTreeSet::new(), module };
+    let declarations = list(tree, "declarations")?;
+    lower.asked = declarations.iter().filter_map(asked_of).map(str::to_owned).collect();
+    for declaration in declarations {
         lower.declaration(declaration)?;
     }
     for item in &source.items {
@@ -25,7 +30,12 @@ pub fn module(tree: &Value, source: &Source, model: &Model) -> Result<Module> {
         if !module.types.iter().any(|ty| ty.name == item.name)
             && !module.functions.iter().any(|function| function.name == item.name)
         {
-            bail!("{}:{}: `{}` was not extracted: it decides nothing", source.file, item.line, item.name);
+            bail!(
+                "{}:{}: `{}` was not extracted: it decides nothing",
+                source.file,
+                item.line,
+                item.name
+            );
         }
     }
     Ok(lower.module)
@@ -34,6 +44,8 @@ pub fn module(tree: &Value, source: &Source, model: &Model) -> Result<Module> {
 struct Lower<'a> {
     source: &'a Source,
     model: &'a Model,
+    /// The types of this file that a function takes first: they have methods.
+    asked: BTreeSet<String>,
     module: Module,
 }
 
@@ -58,9 +70,9 @@ impl Lower<'_> {
     }
 
     fn item(&self, name: &str) -> Result<&Item> {
-        self.source
-            .item(name)
-            .ok_or_else(|| anyhow!("{}:1: `{name}` was extracted, and is not in the file", self.source.file))
+        self.source.item(name).ok_or_else(|| {
+            anyhow!("{}:1: `{name}` was extracted, and is not in the file", self.source.file)
+        })
     }
 
     fn is_projection(&self, name: &str) -> bool {
@@ -128,7 +140,8 @@ impl Lower<'_> {
         for ((part, argname), ty) in item.parts.iter().zip(argnames).zip(types) {
             refuse_keyword(&part.name).map_err(|why| self.refused(item, &part.name, &why))?;
             let unused = argname == "_";
-            params.push((format!("{}{}", if unused { "_" } else { "" }, rust_name(&part.name)), ty));
+            params
+                .push((format!("{}{}", if unused { "_" } else { "" }, rust_name(&part.name)), ty));
         }
         let mut function = Function {
             name: name.to_owned(),
@@ -151,27 +164,33 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The type of this file that a function belongs to: the one it is asked of, or the one it makes.
+    /// The type of this file that a function belongs to: the one it is asked of, or the one it makes
+    /// if others are asked of that. An answer that nobody asks anything has no functions of its own.
     fn owner(&self, first: Option<&Type>, result: &Type) -> Option<String> {
         let made = match result {
             Type::Option(inner) => inner,
-            Type::Pair(left, _) => left,
             other => other,
         };
         let own = |ty: &Type| match ty {
             Type::Named(place) if place.module == self.module.name => Some(place.name.clone()),
             _ => None,
         };
-        first.and_then(own).or_else(|| own(made))
+        first.and_then(own).or_else(|| own(made).filter(|made| self.asked.contains(made)))
     }
 
     fn ty(&self, ty: &Value, item: &Item) -> Result<Type> {
         if text(ty, "what")? != "type:glob" {
-            return Err(self.refused(item, &item.name, "has an argument or result that is no plain type"));
+            return Err(self.refused(
+                item,
+                &item.name,
+                "has an argument or result that is no plain type",
+            ));
         }
         let name = text(ty, "name")?;
         let args = list(ty, "args")?;
-        let arg = |at: usize| args.get(at).context("a type lacks its argument").and_then(|arg| self.ty(arg, item));
+        let arg = |at: usize| {
+            args.get(at).context("a type lacks its argument").and_then(|arg| self.ty(arg, item))
+        };
         Ok(match name {
             "BinNums.coq_N" => Type::U64,
             "Datatypes.bool" => Type::Bool,
@@ -184,7 +203,8 @@ impl Lower<'_> {
                 } else {
                     self.model.module(&place.module)
                 };
-                if !known.is_some_and(|module| module.types.iter().any(|ty| ty.name == place.name)) {
+                if !known.is_some_and(|module| module.types.iter().any(|ty| ty.name == place.name))
+                {
                     return Err(self.refused(item, name, "is a type outside of the fragment"));
                 }
                 Type::Named(place)
@@ -199,6 +219,15 @@ impl Lower<'_> {
     fn refused(&self, item: &Item, name: &str, why: &str) -> anyhow::Error {
         anyhow!("{}:{}: `{name}` {why}", self.source.file, item.line_of(name))
     }
+}
+
+/// The type that a function of the tree takes first, if that is one of its own file. A projection
+/// takes its record too: it is told apart by its name being a field, which its record says already.
+fn asked_of(declaration: &Value) -> Option<&str> {
+    let projection = declaration["value"]["body"]["cases"][0]["body"]["what"] == "expr:rel"
+        && declaration["value"]["body"]["cases"].as_array().is_some_and(|cases| cases.len() == 1);
+    let first = declaration["type"]["left"]["name"].as_str()?;
+    (declaration["what"] == "decl:term" && !projection && !first.contains('.')).then_some(first)
 }
 
 /// A name as the tree has it: qualified unless it is of this file.

@@ -2,16 +2,20 @@
 
 /// Words that Rust keeps for itself.
 const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
-    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
-    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct",
-    "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while",
-    "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
 /// An error text for a name that Rust cannot have.
 pub fn refuse_keyword(name: &str) -> Result<(), String> {
-    if KEYWORDS.contains(&name) { Err("is a word that Rust keeps for itself".to_owned()) } else { Ok(()) }
+    if KEYWORDS.contains(&name) {
+        Err("is a word that Rust keeps for itself".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 /// `w'` is the `w` that comes next.
@@ -23,7 +27,10 @@ pub fn rust_name(name: &str) -> String {
 pub fn camel(name: &str) -> String {
     let word = |word: &str| {
         let mut chars = word.chars();
-        chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+        chars
+            .next()
+            .map(|first| first.to_ascii_uppercase().to_string() + chars.as_str())
+            .unwrap_or_default()
     };
     name.split('_').map(word).collect()
 }

@@ -18,8 +18,11 @@ pub fn module(module: &Module, model: &Model) -> String {
     let mut printer = Printer::new(model, &module.name);
     for ty in &module.types {
         type_definition(&mut body, ty, &printer);
-        let owned: Vec<_> =
-            module.functions.iter().filter(|function| function.owner.as_ref() == Some(&ty.name)).collect();
+        let owned: Vec<_> = module
+            .functions
+            .iter()
+            .filter(|function| function.owner.as_ref() == Some(&ty.name))
+            .collect();
         if !owned.is_empty() {
             let _ = writeln!(body, "\nimpl {} {{", camel(&ty.name));
             for (at, function) in owned.iter().enumerate() {
@@ -56,14 +59,27 @@ pub fn root(model: &Model) -> String {
          No clock, no lock, no thread, no I/O, no allocation. Waiting is a shell round these steps \
          (`credit`, `stream`); no other place in any language compares or counts a credit. Each file is \
          written from the decision of the same name in `formal/theories/Decide`, which the theorems in \
-         `formal/theories/Law` are about.",
+         `formal/theories/Law` are about. A step takes its state by value: it has taken place where the \
+         new state is kept.",
         0,
     );
     out.push('\n');
     let mut names: Vec<_> = model.modules.iter().map(|module| snake(&module.name)).collect();
     names.sort_unstable();
-    for name in names {
+    for name in &names {
         let _ = writeln!(out, "pub mod {name};");
+    }
+    out.push('\n');
+    for module in &model.modules {
+        let file = snake(&module.name);
+        let ty = module.types.iter().map(|ty| camel(&ty.name)).find(|name| *name == module.name);
+        let function = module
+            .functions
+            .iter()
+            .find(|function| function.owner.is_none() && function.name == file);
+        for name in ty.into_iter().chain(function.map(|function| function.name.clone())) {
+            let _ = writeln!(out, "pub use {file}::{name};");
+        }
     }
     out
 }
@@ -104,7 +120,12 @@ fn note_type(ty: &Type, own: &str, used: &mut BTreeSet<String>) {
 fn type_definition(out: &mut String, ty: &TypeDef, printer: &Printer<'_>) {
     out.push('\n');
     doc(out, "///", &ty.doc, 0);
-    out.push_str("#[derive(Clone, Copy, Debug, PartialEq, Eq)]\n");
+    let ordered = match &ty.shape {
+        Shape::Enumeration(variants) => variants.iter().all(|variant| variant.args.is_empty()),
+        Shape::Record { .. } => false,
+    };
+    let order = if ordered { ", PartialOrd, Ord" } else { "" };
+    let _ = writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq{order}, Hash)]");
     match &ty.shape {
         Shape::Record { fields, .. } => {
             let _ = writeln!(out, "pub struct {} {{", camel(&ty.name));
@@ -118,7 +139,8 @@ fn type_definition(out: &mut String, ty: &TypeDef, printer: &Printer<'_>) {
             for variant in variants {
                 doc(out, "///", &variant.doc, 4);
                 let args: Vec<_> = variant.args.iter().map(|ty| type_name(ty, printer)).collect();
-                let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
+                let args =
+                    if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
                 let _ = writeln!(out, "    {}{args},", camel(&variant.name));
             }
         }
@@ -132,7 +154,8 @@ fn function(out: &mut String, function: &Function, printer: &mut Printer<'_>, in
     let result = type_name(&function.result, printer);
     if function.params.is_empty() && function.is_const {
         let value = printer.expr(&function.body);
-        let _ = writeln!(out, "pub const {}: {result} = {value};", function.name.to_ascii_uppercase());
+        let _ =
+            writeln!(out, "pub const {}: {result} = {value};", function.name.to_ascii_uppercase());
         return;
     }
     let method = function.is_method(printer.own);
@@ -150,12 +173,13 @@ fn function(out: &mut String, function: &Function, printer: &mut Printer<'_>, in
 }
 
 fn must_use(function: &Function, method: bool, own: &str) -> &'static str {
-    let state = |ty: &Type| {
-        matches!(ty, Type::Named(place) if place.module == own && Some(&place.name) == function.owner.as_ref())
-    };
+    let state = |ty: &Type| matches!(ty, Type::Named(place) if place.module == own && Some(&place.name) == function.owner.as_ref());
     match &function.result {
         result if state(result) && method => "a step takes place where its new state is kept",
-        Type::Pair(left, _) if state(left) && method => {
+        Type::Pair(left, _)
+            if method
+                && (state(left) || matches!(&**left, Type::Pair(first, _) if state(first))) =>
+        {
             "a step takes place where its new state is kept, and its answer is owed to somebody"
         }
         _ => "this only answers, it changes nothing",

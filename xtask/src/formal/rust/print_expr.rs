@@ -115,7 +115,9 @@ impl<'a> Printer<'a> {
     /// A condition or a subject: a record written out there would read as a block.
     fn condition(&mut self, expr: &Expr) -> String {
         let text = self.expr(expr);
-        if matches!(expr, Expr::Record(..)) || text.contains(" {") && !matches!(expr, Expr::Match(..)) {
+        if matches!(expr, Expr::Record(..))
+            || text.contains(" {") && !matches!(expr, Expr::Match(..))
+        {
             format!("({text})")
         } else {
             text
@@ -123,14 +125,21 @@ impl<'a> Printer<'a> {
     }
 
     fn matched(&mut self, subject: &Expr, arms: &[Arm]) -> String {
-        let subject = self.condition(subject);
+        let subject =
+            if is_matches(arms) { self.at(subject, Holds::Tight) } else { self.condition(subject) };
         let patterns = |printer: &mut Self, arm: &Arm| {
-            let patterns: Vec<_> = arm.patterns.iter().map(|pattern| printer.pattern(pattern)).collect();
+            let patterns: Vec<_> =
+                arm.patterns.iter().map(|pattern| printer.pattern(pattern)).collect();
             patterns.join(" | ")
         };
         if let [Arm { body: Expr::Bool(first), .. }, Arm { body: Expr::Bool(_), .. }] = arms {
-            let arm = if *first { &arms[0] } else { &arms[1] };
-            return format!("matches!({subject}, {})", patterns(self, arm));
+            let (yes, no) = if *first { (&arms[0], &arms[1]) } else { (&arms[1], &arms[0]) };
+            if let [Pattern::Some(_) | Pattern::None] = &yes.patterns[..] {
+                let asked = if yes.patterns == [Pattern::None] { "is_none" } else { "is_some" };
+                return format!("{subject}.{asked}()");
+            }
+            let (sign, arm) = if yes.patterns == [Pattern::Any] { ("!", no) } else { ("", yes) };
+            return format!("{sign}matches!({subject}, {})", patterns(self, arm));
         }
         let mut text = format!("match {subject} {{\n");
         for arm in arms {
@@ -207,12 +216,16 @@ impl<'a> Printer<'a> {
             Pattern::Number(number) => grouped(*number),
             Pattern::Some(inner) => format!("Some({})", self.pattern(inner)),
             Pattern::None => "None".to_owned(),
-            Pattern::Pair(left, right) => format!("({}, {})", self.pattern(left), self.pattern(right)),
+            Pattern::Pair(left, right) => {
+                format!("({}, {})", self.pattern(left), self.pattern(right))
+            }
             Pattern::Variant(place, name, parts) => {
                 let path = format!("{}::{}", self.path(place), camel(name));
                 match &parts[..] {
                     [] => path,
-                    parts if parts.iter().all(|part| *part == Pattern::Any) => format!("{path}(..)"),
+                    parts if parts.iter().all(|part| *part == Pattern::Any) => {
+                        format!("{path}(..)")
+                    }
                     parts => {
                         let parts: Vec<_> = parts.iter().map(|part| self.pattern(part)).collect();
                         format!("{path}({})", parts.join(", "))
@@ -244,7 +257,7 @@ fn holds(expr: &Expr) -> Holds {
         Expr::Op(Op::And, ..) => Holds::And,
         Expr::Op(Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, ..) => Holds::Compare,
         Expr::Halve(_) => Holds::Divide,
-        Expr::Not(_) => Holds::Not,
+        Expr::Not(_) | Expr::Match(..) => Holds::Not,
         _ => Holds::Tight,
     }
 }

@@ -46,8 +46,12 @@ const PASSED_OVER: &[&str] = &["From", "Require", "Import", "Set", "Unset", "Ope
 
 impl Source {
     pub fn parse(file: &str, module: &str, text: &str) -> Result<Self> {
-        let mut source =
-            Source { file: file.to_owned(), module: module.to_owned(), head: String::new(), items: Vec::new() };
+        let mut source = Source {
+            file: file.to_owned(),
+            module: module.to_owned(),
+            head: String::new(),
+            items: Vec::new(),
+        };
         let mut docs: Vec<String> = Vec::new();
         let mut sentence: Vec<Token> = Vec::new();
         for token in lex(text) {
@@ -110,7 +114,8 @@ impl Source {
         if item.doc.is_empty() {
             bail!("{}:{}: `{}`: missing doc comment", self.file, item.line, item.name);
         }
-        let part = item.parts.iter().find(|part| item.kind != Kind::Definition && part.doc.is_empty());
+        let part =
+            item.parts.iter().find(|part| item.kind != Kind::Definition && part.doc.is_empty());
         if let Some(part) = part {
             let line = item.line_of(&part.name);
             bail!("{}:{line}: `{}` of `{}`: missing doc comment", self.file, part.name, item.name);
@@ -123,7 +128,8 @@ impl Item {
     /// The line of the first word that is `name` or ends in `.name`; else the item's own.
     pub fn line_of(&self, name: &str) -> usize {
         let last = name.rsplit('.').next().unwrap_or(name);
-        let found = self.tokens[1..].iter().find(|token| token.text().rsplit('.').next() == Some(last));
+        let found =
+            self.tokens[1..].iter().find(|token| token.text().rsplit('.').next() == Some(last));
         found.map_or(self.line, Token::line)
     }
 
@@ -296,7 +302,10 @@ mod tests {
 
     #[test]
     fn what_is_not_of_the_fragment_is_refused_by_name_and_line() {
-        assert_eq!(refusal("Fixpoint f (n : N) : N := n."), "T.v:3: `Fixpoint` is not of the fragment");
+        assert_eq!(
+            refusal("Fixpoint f (n : N) : N := n."),
+            "T.v:3: `Fixpoint` is not of the fragment"
+        );
         assert_eq!(refusal("\nAxiom a : N."), "T.v:4: `Axiom` is not of the fragment");
         assert_eq!(refusal("Definition f (n : N) : N := n."), "T.v:3: `f`: missing doc comment");
         assert_eq!(

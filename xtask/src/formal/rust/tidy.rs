@@ -35,6 +35,9 @@ pub fn branch(test: Expr, yes: Expr, no: Expr) -> Expr {
         (Expr::Bool(false), no) if is_plain(&no) => op(Op::And, not(test), no),
         (yes, Expr::Bool(true)) if is_plain(&yes) => op(Op::Or, not(test), yes),
         (yes, no) if yes == no => yes,
+        (yes, Expr::If(second, same, no)) if yes == *same => {
+            branch(op(Op::Or, test, *second), yes, *no)
+        }
         (yes, no) => numbered(test, yes, no),
     }
 }
@@ -53,7 +56,9 @@ fn numbered(test: Expr, yes: Expr, no: Expr) -> Expr {
         let arm = |patterns, body| Arm { patterns, body };
         let mut arms = vec![arm(vec![Pattern::Number(number)], yes.clone())];
         match &no {
-            Expr::Match(same, more) if same == subject && matches!(more[0].patterns[0], Pattern::Number(_)) => {
+            Expr::Match(same, more)
+                if same == subject && matches!(more[0].patterns[0], Pattern::Number(_)) =>
+            {
                 arms.extend(more.iter().cloned());
                 return Expr::Match(subject.clone(), arms);
             }
@@ -93,18 +98,29 @@ pub fn record(place: Place, fields: Vec<(String, Expr)>) -> Expr {
     Expr::Record(place, fields)
 }
 
-/// A match whose arms of one body stand together.
-pub fn matched(subject: Expr, arms: Vec<Arm>) -> Expr {
+/// From this many members on, `_` says better than their list what happens to the rest.
+const MANY: usize = 4;
+
+/// A match whose arms of one body stand together; with `rest`, the source says `_` for most of them.
+pub fn matched(subject: Expr, arms: Vec<Arm>, rest: bool) -> Expr {
     let mut joined: Vec<Arm> = Vec::new();
     for arm in arms {
         let binds = arm.patterns.iter().any(binds);
-        match joined.iter_mut().find(|same| !binds && same.body == arm.body && !same.patterns.iter().any(self::binds)) {
+        match joined
+            .iter_mut()
+            .find(|same| !binds && same.body == arm.body && !same.patterns.iter().any(self::binds))
+        {
             Some(same) => same.patterns.extend(arm.patterns),
             None => joined.push(arm),
         }
     }
     if joined.len() == 1 && !joined[0].patterns.iter().any(binds) {
         return joined.remove(0).body;
+    }
+    let longest = (0..joined.len()).max_by_key(|at| joined[*at].patterns.len()).unwrap_or(0);
+    if rest && joined[longest].patterns.len() >= MANY {
+        let Arm { body, .. } = joined.remove(longest);
+        joined.push(Arm { patterns: vec![Pattern::Any], body });
     }
     Expr::Match(Box::new(subject), joined)
 }
@@ -145,9 +161,40 @@ mod tests {
     #[test]
     fn a_record_copied_field_by_field_is_itself() {
         let place = Place { module: "T".to_owned(), name: "r".to_owned() };
-        let field = |name: &str| (name.to_owned(), Expr::Field(Box::new(var("x")), place.clone(), name.to_owned()));
+        let field = |name: &str| {
+            (name.to_owned(), Expr::Field(Box::new(var("x")), place.clone(), name.to_owned()))
+        };
         assert_eq!(record(place.clone(), vec![field("a"), field("b")]), var("x"));
-        assert!(matches!(record(place.clone(), vec![field("b"), field("a")]), Expr::Field(..) | Expr::Record(..)));
+        let crossed = vec![("a".to_owned(), field("b").1), ("b".to_owned(), field("a").1)];
+        assert!(matches!(record(place, crossed), Expr::Record(..)));
+    }
+
+    #[test]
+    fn two_tests_of_one_outcome_are_one() {
+        let inner = branch(var("b"), var("x"), var("y"));
+        assert_eq!(
+            branch(var("a"), var("x"), inner),
+            branch(op(Op::Or, var("a"), var("b")), var("x"), var("y"))
+        );
+    }
+
+    #[test]
+    fn arms_of_one_body_stand_together() {
+        let place = Place { module: "T".to_owned(), name: "e".to_owned() };
+        let arm = |name: &str, body: &str| Arm {
+            patterns: vec![Pattern::Variant(place.clone(), name.to_owned(), vec![])],
+            body: var(body),
+        };
+        let arms = ["a", "b", "c", "d"]
+            .map(|name| arm(name, "same"))
+            .into_iter()
+            .chain([arm("e", "other")]);
+        let arms: Vec<_> = arms.collect();
+        let counts = |rest| match matched(var("x"), arms.clone(), rest) {
+            Expr::Match(_, arms) => arms.iter().map(|arm| arm.patterns.len()).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((counts(false), counts(true)), (vec![4, 1], vec![1, 1]));
     }
 
     #[test]
