@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use super::Frame;
 use super::id::FlowKey;
 use super::kind::FrameType;
+use crate::model::reorder::{self, Accepted};
+pub use crate::model::writer::Admitted;
+use crate::model::writer::{admit, stamp};
 
 /// How many ended flows a writer remembers; the oldest is forgotten first.
 pub const ENDED_FLOWS_KEPT: usize = 1024;
@@ -37,11 +40,13 @@ impl SeqAssigner {
     /// a flow type. A terminal drops the flow's state.
     pub fn stamp(&mut self, frame: &mut Frame) {
         if !frame.is_flow() {
-            frame.seq = 0;
+            frame.seq = stamp(0, frame.frame_type).seq;
             return;
         }
         let flow = frame.flow_key();
-        frame.seq = self.next(flow);
+        let next = self.next.entry(flow).or_insert(0);
+        let stamped = stamp(*next, frame.frame_type);
+        (frame.seq, *next) = (stamped.seq, stamped.next);
         if frame.is_terminal() {
             self.forget(&flow);
         }
@@ -57,18 +62,6 @@ impl SeqAssigner {
     pub fn flows(&self) -> usize {
         self.next.len()
     }
-}
-
-/// What a [`WriterGate`] says to one frame.
-#[must_use = "a suppressed frame must not be written, and is counted as a straggler"]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admitted {
-    /// Write it.
-    Send,
-    /// Write it; it is the terminal, and ends the flow.
-    SendLast,
-    /// Do not write it: its flow has ended (L4). Count it as a straggler (L8).
-    Suppress,
 }
 
 /// Lets nothing of a flow onto the wire behind its terminal (L4). Remembers the last
@@ -88,24 +81,19 @@ impl WriterGate {
     }
 
     /// Asks to write a frame of `frame_type` on `flow`. Frames outside of flows always pass.
+    #[must_use = "a suppressed frame must not be written, and is counted as a straggler"]
     pub fn write(&mut self, flow: FlowKey, frame_type: FrameType) -> Admitted {
-        if !frame_type.is_flow() {
-            return Admitted::Send;
+        let answer = admit(self.ended.contains(&flow), frame_type);
+        if answer == Admitted::SendLast {
+            if self.order.len() == ENDED_FLOWS_KEPT
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.ended.remove(&oldest);
+            }
+            self.ended.insert(flow);
+            self.order.push_back(flow);
         }
-        if self.ended.contains(&flow) {
-            return Admitted::Suppress;
-        }
-        if !frame_type.is_terminal() {
-            return Admitted::Send;
-        }
-        if self.order.len() == ENDED_FLOWS_KEPT
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.ended.remove(&oldest);
-        }
-        self.ended.insert(flow);
-        self.order.push_back(flow);
-        Admitted::SendLast
+        answer
     }
 
     /// Whether the flow has ended, as far as that is remembered.
@@ -197,30 +185,27 @@ impl<T> ReorderBuffer<T> {
         out: &mut Vec<T>,
     ) -> Result<Reordered, Refused<T>> {
         let refuse = |why, item| Err(Refused { why, item });
-        match self.expected {
-            Some(expected) if seq == expected => {}
-            Some(expected) if seq > expected => {
-                if self.held.contains_key(&seq) {
-                    return refuse(Refusal::Duplicate { seq }, item);
-                }
-                if self.held.len() as u64 >= limit {
-                    return refuse(Refusal::Overflow { seq, limit }, item);
-                }
+        let held_already = self.held.contains_key(&seq);
+        match reorder::accept(self.expected, seq, held_already, self.held.len() as u64, limit) {
+            Accepted::Deliver => {}
+            Accepted::Hold => {
                 self.held.insert(seq, item);
                 return Ok(Reordered { delivered: 0, stranded: 0 });
             }
-            expected => {
-                let expected = expected.unwrap_or(u64::MAX);
+            Accepted::Stale => {
+                let expected = self.expected.unwrap_or(u64::MAX);
                 return refuse(Refusal::Stale { seq, expected }, item);
             }
+            Accepted::Duplicate => return refuse(Refusal::Duplicate { seq }, item),
+            Accepted::Overflow => return refuse(Refusal::Overflow { seq, limit }, item),
         }
-        let mut next = seq.checked_add(1);
+        let mut next = reorder::after(seq);
         out.push(item);
         let mut delivered = 1;
         while let Some(item) = next.and_then(|seq| self.held.remove(&seq)) {
             out.push(item);
             delivered += 1;
-            next = next.and_then(|seq| seq.checked_add(1));
+            next = next.and_then(reorder::after);
         }
         self.expected = next;
         Ok(Reordered { delivered, stranded: 0 })

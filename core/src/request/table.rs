@@ -3,10 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::frame::FlowKey;
+use crate::model::disposition::{self, Registration, Remembered};
 use crate::sync::{Arc, Mutex};
-
-/// How many ended requests are remembered to tell a straggler from a stray.
-const RING: usize = 64;
 
 /// Live requests and the ring of the last ended ones.
 pub(crate) struct Table<T> {
@@ -56,14 +54,18 @@ impl<T> Default for Table<T> {
 
 impl<T> Inner<T> {
     fn note_ended(&mut self, key: FlowKey) {
-        if self.ended_set.insert(key) {
-            self.ended.push_back(key);
+        let known = self.ended_set.contains(&key);
+        match disposition::remember(known, self.ended.len() as u64) {
+            Remembered::Already => return,
+            Remembered::Enter => {}
+            Remembered::EnterForgetOldest => {
+                if let Some(oldest) = self.ended.pop_front() {
+                    self.ended_set.remove(&oldest);
+                }
+            }
         }
-        if self.ended.len() > RING
-            && let Some(oldest) = self.ended.pop_front()
-        {
-            self.ended_set.remove(&oldest);
-        }
+        self.ended_set.insert(key);
+        self.ended.push_back(key);
     }
 }
 
@@ -76,17 +78,16 @@ impl<T> Table<T> {
         limit: usize,
     ) -> Result<(), Refused> {
         let mut inner = self.inner.lock();
-        if inner.closed {
-            return Err(Refused::Closed);
+        let (live, count) = (inner.live.contains_key(&key), inner.live.len() as u64);
+        match disposition::register(inner.closed, live, count, limit as u64) {
+            Registration::Registered => {
+                inner.live.insert(key, Arc::clone(request));
+                Ok(())
+            }
+            Registration::AlreadyLive => Err(Refused::Live),
+            Registration::Full => Err(Refused::Full),
+            Registration::LinkClosed => Err(Refused::Closed),
         }
-        if inner.live.contains_key(&key) {
-            return Err(Refused::Live);
-        }
-        if inner.live.len() >= limit {
-            return Err(Refused::Full);
-        }
-        inner.live.insert(key, Arc::clone(request));
-        Ok(())
     }
 
     /// Ends a request: its id enters the ring. False if it was not live.
@@ -108,10 +109,15 @@ impl<T> Table<T> {
     /// What becomes of a frame of `key`.
     pub(crate) fn dispose(&self, key: FlowKey) -> Disposition<T> {
         let inner = self.inner.lock();
-        match inner.live.get(&key) {
-            Some(request) => Disposition::Route(Arc::clone(request)),
-            None if inner.ended_set.contains(&key) => Disposition::Straggler,
-            None => Disposition::NoRoute,
+        let request = inner.live.get(&key);
+        match (disposition::dispose(request.is_some(), inner.ended_set.contains(&key)), request) {
+            (disposition::Disposition::Route, Some(request)) => {
+                Disposition::Route(Arc::clone(request))
+            }
+            (disposition::Disposition::Straggler, _) => Disposition::Straggler,
+            (disposition::Disposition::Route | disposition::Disposition::NoRoute, _) => {
+                Disposition::NoRoute
+            }
         }
     }
 
