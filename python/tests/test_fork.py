@@ -89,6 +89,37 @@ def test_hz_f05_a_fork_leaves_the_parent_alone_and_the_child_able() -> None:
     assert (done.returncode, done.stdout) == (0, "undisturbed\n"), done.stderr
 
 
+def test_hz_f05_forks_while_wakes_are_under_way() -> None:
+    program = """
+import os, threading
+from sluicegate import Gate
+gate, stop = Gate(1), False
+def spin():
+    while not stop:
+        gate.acquire(); gate.grant(1)
+threads = [threading.Thread(target=spin) for _ in range(4)]
+for thread in threads: thread.start()
+for _ in range(40):
+    pid = os.fork()
+    if pid == 0:
+        new = Gate(0)
+        threading.Timer(0.001, new.grant, (1,)).start()
+        new.acquire(timeout=5)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+stop = True
+for thread in threads: thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program],
+        timeout=60,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_hz_f14_no_signal_is_taken_over() -> None:
     program = """
 import sys, threading

@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
 use pyo3::prelude::*;
 
 use crate::bell;
 use crate::fork::PerProcess;
+use crate::sync::{Condvar, Mutex};
 
 /// The number of the thread that ends the interpreter, 0 while it runs.
 static ENDING: AtomicU64 = AtomicU64::new(0);
@@ -31,21 +31,23 @@ pub(crate) struct Crowd {
 
 /// Runs `work` without the interpreter lock: for what may wait for a lock or a pipe, or copies much.
 pub(crate) fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    let (answer, _coming) = py.detach(|| {
+    detach_counted(py, work).0
+}
+
+/// The same; the end of the interpreter waits a while for what the thread does next, as long as it
+/// keeps what comes with the answer.
+pub(crate) fn detach_counted<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+) -> (T, Coming) {
+    py.detach(|| {
         let answer = work();
         (answer, Coming::or_stay_outside())
-    });
-    answer
+    })
 }
 
-/// Enters the interpreter from a thread that does not belong to it; `None` once it has begun to end.
-pub(crate) fn enter(work: impl FnOnce(Python<'_>)) -> Option<()> {
-    let _coming = Coming::new()?;
-    Python::try_attach(work)
-}
-
-/// One thread on its way to the interpreter lock.
-struct Coming(&'static Crowd);
+/// One thread on its way to the interpreter lock, or inside for others.
+pub(crate) struct Coming(&'static Crowd);
 
 impl Coming {
     fn new() -> Option<Self> {
@@ -107,11 +109,11 @@ pub(crate) fn watch_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn end_of_interpreter(py: Python<'_>) {
     py.detach(|| {
         let crowd = COMING.get();
-        let mut count = crowd.count.lock();
+        let count = crowd.count.lock();
         ENDING.store(this_thread(), Ordering::SeqCst);
         bell::stop();
         // Those counted wait for the lock that was just let go, or run a callback, which must not
         // wait; one that does anyway does not hold up the end.
-        crowd.fewer.wait_while_for(&mut count, |count| *count > 0, PATIENCE);
+        drop(crowd.fewer.wait_while_for(count, PATIENCE, |count| *count > 0));
     });
 }

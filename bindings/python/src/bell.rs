@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
-use parking_lot::{Condvar, Mutex};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::attach;
 use crate::fork::{Owned, PerProcess};
+use crate::sync::{Condvar, Mutex};
 
 /// Calls a Python function, on the notifier thread, each time it is rung: at least once for one or
 /// more rings.
@@ -28,12 +28,12 @@ pub(crate) struct Bell(Owned<Arc<Ring>>);
 #[pymethods]
 impl Bell {
     #[new]
-    fn new(target: Py<PyAny>) -> PyResult<Self> {
-        NOTIFIER.get().start()?;
+    fn new(py: Python<'_>, target: Py<PyAny>) -> PyResult<Self> {
+        NOTIFIER.get().start(py)?;
         Ok(Bell(Owned::new(Arc::new(Ring {
             posted: AtomicBool::new(false),
             state: Mutex::new(State { target: Some(target), calling: None }),
-            called: Condvar::new(),
+            called: Condvar::default(),
         }))))
     }
 
@@ -124,8 +124,7 @@ impl Ring {
         let others = |state: &State| state.calling.is_some_and(|by| by != thread::current().id());
         if others(&self.state.lock()) && !attach::is_ending() {
             attach::detach(py, || {
-                let mut state = self.state.lock();
-                self.called.wait_while(&mut state, |state| others(state));
+                drop(self.called.wait_while(self.state.lock(), |state| others(state)));
             });
         }
     }
@@ -155,22 +154,23 @@ pub(crate) fn stop() {
 }
 
 impl Notifier {
-    fn start(&'static self) -> PyResult<()> {
-        let mut queue = self.queue.lock();
-        if queue.stopped {
-            return Err(PyRuntimeError::new_err("cannot wait: the interpreter is ending"));
+    /// Has Python start the thread, so that it belongs to the interpreter from its first moment. A
+    /// thread of our own would register itself each time it enters, under a lock of the interpreter
+    /// but without *the* interpreter lock: a fork at that moment leaves that lock held in the child.
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        {
+            let mut queue = self.queue.lock();
+            if queue.stopped {
+                return Err(PyRuntimeError::new_err("cannot wait: the interpreter is ending"));
+            }
+            if std::mem::replace(&mut queue.running, true) {
+                return Ok(());
+            }
         }
-        if !queue.running {
-            thread::Builder::new()
-                .name("sluicegate-bell".into())
-                .spawn(|| {
-                    take_no_signals();
-                    self.run();
-                })
-                .map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
-            queue.running = true;
-        }
-        Ok(())
+        let started = wrap_pyfunction!(serve_bells, py)
+            .and_then(|serve| py.import("_thread")?.call_method1("start_new_thread", (serve, ())));
+        self.queue.lock().running = started.is_ok();
+        started.map(drop)
     }
 
     fn post(&self, ring: Arc<Ring>) {
@@ -182,24 +182,29 @@ impl Notifier {
         }
     }
 
-    fn run(&self) {
-        while let Some(rings) = self.next() {
-            let entered = attach::enter(|py| {
-                for ring in rings {
-                    ring.call(py);
-                }
-            });
-            if entered.is_none() {
-                return;
+    fn run(&self, py: Python<'_>) {
+        loop {
+            // Counted until the calls are over: the end of the interpreter waits for them.
+            let (rings, _coming) = attach::detach_counted(py, || self.next());
+            let Some(rings) = rings else { return };
+            for ring in rings {
+                ring.call(py);
             }
         }
     }
 
     fn next(&self) -> Option<VecDeque<Arc<Ring>>> {
-        let mut queue = self.queue.lock();
-        self.due.wait_while(&mut queue, |queue| queue.rings.is_empty() && !queue.stopped);
+        let idle = |queue: &mut Queue| queue.rings.is_empty() && !queue.stopped;
+        let mut queue = self.due.wait_while(self.queue.lock(), idle);
         (!queue.stopped).then(|| std::mem::take(&mut queue.rings))
     }
+}
+
+/// What the notifier's thread does, as long as the interpreter runs.
+#[pyfunction]
+fn serve_bells(py: Python<'_>) {
+    take_no_signals();
+    NOTIFIER.get().run(py);
 }
 
 /// Leaves signals to the threads of the program, so that one that waits is interrupted by them.

@@ -5,6 +5,7 @@
 //! | `fork` | handles that know the process they were made in |
 //! | `attach` | how a thread leaves the interpreter and comes back, also while it is ending |
 //! | `bell` | wakers: a core thread posts, the one notifier thread calls into Python |
+//! | `sync` | locks that survive a fork |
 //! | `op` | one waiting operation, polled from Python |
 //! | `offload` | calls of the core that wait by themselves, as operations |
 //! | `errors`, `number`, `value`, `buffer`, `transport` | conversions |
@@ -28,6 +29,7 @@ mod op;
 mod request;
 mod router;
 mod stream;
+mod sync;
 mod transport;
 mod unread;
 mod value;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::thread;
 
-use parking_lot::Mutex;
 use sluicegate::{Error, ErrorKind};
 
 use crate::bell;
+use crate::sync::Mutex;
 
 struct Shared<T> {
     answer: Option<Result<T, Error>>,

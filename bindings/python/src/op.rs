@@ -1,7 +1,6 @@
 //! One waiting operation: an acquire, a write, a receive. Polled from Python, which waits with its
 //! own primitive between the polls.
 
-use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use sluicegate::Error;
@@ -11,6 +10,7 @@ use crate::attach;
 use crate::bell::Bell;
 use crate::errors;
 use crate::fork::Owned;
+use crate::sync::Mutex;
 
 /// A waiting operation in progress.
 ///

@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use parking_lot::Mutex;
 use sluicegate::{Error, InputStream, Item};
+
+use crate::sync::Mutex;
 
 /// The items of one stream that were given back, and who waits for one.
 #[derive(Default)]

@@ -23,6 +23,7 @@ mod op;
 mod output;
 mod request;
 mod router;
+mod sync;
 mod window;
 
 uniffi::setup_scaffolding!();

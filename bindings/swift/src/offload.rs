@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use parking_lot::Mutex;
 use sluicegate::{Error, ErrorKind};
+
+use crate::sync::Mutex;
 
 enum State<T> {
     Running(Option<Waker>),

@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use sluicegate::wait::Op;
 use sluicegate::{Error, ErrorKind};
 
 use crate::bell::{Bell, ringer};
 use crate::error::Failure;
 use crate::guard::{guard, quiet};
+use crate::sync::Mutex;
 
 /// One operation of core and, once it has answered, its answer.
 pub(crate) struct Slot<T>(Mutex<Phase<T>>);
@@ -45,19 +45,17 @@ impl<T: Send + 'static> Slot<T> {
     ) -> Result<bool, Failure> {
         guard(|| {
             let mut phase = self.0.lock();
-            let answer = match &mut *phase {
-                Phase::Asking(op) => ask(op),
-                Phase::Answered(_) => return Ok(true),
+            // Over while it is asked, and for good if asking panics.
+            let (answered, next) = match std::mem::replace(&mut *phase, Phase::Over) {
+                Phase::Asking(mut op) => match ask(&mut op) {
+                    None => (false, Phase::Asking(op)),
+                    Some(answer) => (true, Phase::Answered(answer?)),
+                },
+                answered @ Phase::Answered(_) => (true, answered),
                 Phase::Over => return Err(over()),
             };
-            match answer {
-                None => Ok(false),
-                Some(answer) => {
-                    *phase = Phase::Over;
-                    *phase = Phase::Answered(answer?);
-                    Ok(true)
-                }
-            }
+            *phase = next;
+            Ok(answered)
         })
     }
 
