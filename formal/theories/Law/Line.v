@@ -11,8 +11,6 @@ Import ListNotations.
 Set Default Timeout 30.
 Open Scope N_scope.
 
-Module G := Decide.Gate.
-
 Section Line.
 
 (** Whatever a gate is closed with. *)
@@ -25,7 +23,7 @@ Fixpoint sum (l : list place) : N :=
   match l with [] => 0 | (_, n) :: rest => n + sum rest end.
 
 Record line := Line {
-  gate : G.gate;
+  gate : Decide.Gate.gate;
   why : option reason;      (** the reason of the close *)
   next : N;                 (** the next ticket *)
   waiting : list place;     (** first come, first *)
@@ -50,12 +48,12 @@ Inductive answer :=
 Inductive wake := Served (t : N) | Released (t : N).
 
 (** Serves the head of the line while the gate has enough: the gate, who was served, who stays. *)
-Fixpoint serve (g : G.gate) (l : list place) : G.gate * list place * list place :=
+Fixpoint serve (g : Decide.Gate.gate) (l : list place) : Decide.Gate.gate * list place * list place :=
   match l with
   | [] => (g, [], [])
   | (t, n) :: rest =>
-      match G.acquire g n false with
-      | (g', G.Taken) => let '(g'', s, r) := serve g' rest in (g'', (t, n) :: s, r)
+      match Decide.Gate.acquire g n false with
+      | (g', Decide.Gate.Taken) => let '(g'', s, r) := serve g' rest in (g'', (t, n) :: s, r)
       | (_, _) => (g, [], l)
       end
   end.
@@ -63,7 +61,7 @@ Fixpoint serve (g : G.gate) (l : list place) : G.gate * list place * list place 
 (** What a shell does before it lets go of its lock: releases all of a closed gate, else serves. *)
 Definition settle (l : line) : line * list wake :=
   let 'Line g w k q s lg gr u := l in
-  if G.closed g
+  if Decide.Gate.closed g
   then (Line g w k [] s lg gr u, map (fun p => Released (fst p)) q)
   else let '(g', served, rest) := serve g q in
        (Line g' w k rest (s ++ served) (lg ++ map fst served) gr u,
@@ -80,16 +78,16 @@ Definition act (l : line) (o : op) : option (line * answer) :=
   let 'Line g w k q s lg gr u := l in
   match o with
   | Try n =>
-      match G.acquire g n (negb (is_nil q)) with
-      | (g', G.Taken) => Some (Line g' w k q s lg gr (u + n), IsTaken)
-      | (_, G.Wait) => Some (l, IsWait)
-      | (_, G.Closed) => Some (l, IsClosed w)
+      match Decide.Gate.acquire g n (negb (is_nil q)) with
+      | (g', Decide.Gate.Taken) => Some (Line g' w k q s lg gr (u + n), IsTaken)
+      | (_, Decide.Gate.Wait) => Some (l, IsWait)
+      | (_, Decide.Gate.Closed) => Some (l, IsClosed w)
       end
   | Join n =>
-      match G.acquire g n (negb (is_nil q)) with
-      | (g', G.Taken) => Some (Line g' w k q s lg gr (u + n), IsTaken)
-      | (_, G.Wait) => Some (Line g w (k + 1) (q ++ [(k, n)]) s lg gr u, IsTicket k)
-      | (_, G.Closed) => Some (l, IsClosed w)
+      match Decide.Gate.acquire g n (negb (is_nil q)) with
+      | (g', Decide.Gate.Taken) => Some (Line g' w k q s lg gr (u + n), IsTaken)
+      | (_, Decide.Gate.Wait) => Some (Line g w (k + 1) (q ++ [(k, n)]) s lg gr u, IsTicket k)
+      | (_, Decide.Gate.Closed) => Some (l, IsClosed w)
       end
   | Fetch t =>
       match find t s with
@@ -102,15 +100,15 @@ Definition act (l : line) (o : op) : option (line * answer) :=
       end
   | Leave t =>
       match find t s with
-      | Some n => Some (Line (G.give_back g n) w k q (remove t s) lg gr u, IsDone)
+      | Some n => Some (Line (Decide.Gate.give_back g n) w k q (remove t s) lg gr u, IsDone)
       | None => Some (Line g w k (remove t q) s lg gr u, IsDone)
       end
   | Grant n =>
-      Some (Line (G.grant g n) w k q s lg (if G.closed g then gr else gr + n) u, IsDone)
+      Some (Line (Decide.Gate.grant g n) w k q s lg (if Decide.Gate.closed g then gr else gr + n) u, IsDone)
   | GiveBack n =>
-      if n <=? u then Some (Line (G.give_back g n) w k q s lg gr (u - n), IsDone) else None
+      if n <=? u then Some (Line (Decide.Gate.give_back g n) w k q s lg gr (u - n), IsDone) else None
   | Close r =>
-      let (g', first) := G.close g in
+      let (g', first) := Decide.Gate.close g in
       Some (Line g' (if first then Some r else w) k q s lg gr u, IsDone)
   end.
 
@@ -120,7 +118,7 @@ Definition step (l : line) (o : op) : option (line * answer * list wake) :=
   | None => None
   end.
 
-Definition opened (window : N) : line := Line (G.opened window) None 0 [] [] [] window 0.
+Definition opened (window : N) : line := Line (Decide.Gate.opened window) None 0 [] [] [] window 0.
 
 Inductive reachable (window : N) : line -> Prop :=
 | reach_opened : reachable window (opened window)
@@ -129,21 +127,21 @@ Inductive reachable (window : N) : line -> Prop :=
 
 (** * Serving *)
 
-Lemma serve_spec (q : list place) (g g' : G.gate) (s r : list place) :
-  G.closed g = false -> serve g q = (g', s, r) ->
-  q = s ++ r /\ G.closed g' = false /\ G.available g' + sum s = G.available g
-  /\ match r with [] => True | (_, n) :: _ => G.available g' < n end.
+Lemma serve_spec (q : list place) (g g' : Decide.Gate.gate) (s r : list place) :
+  Decide.Gate.closed g = false -> serve g q = (g', s, r) ->
+  q = s ++ r /\ Decide.Gate.closed g' = false /\ Decide.Gate.available g' + sum s = Decide.Gate.available g
+  /\ match r with [] => True | (_, n) :: _ => Decide.Gate.available g' < n end.
 Proof.
   revert g g' s r; induction q as [|[t n] q IH]; intros g g' s r O E; cbn in E; invert_all.
   - repeat split; cbn; auto; lia.
-  - destruct (G.acquire g n false) as [g1 [| |]] eqn:A.
+  - destruct (Decide.Gate.acquire g n false) as [g1 [| |]] eqn:A.
     + destruct (serve g1 q) as [[g2 s2] r2] eqn:E2; invert_all.
       apply Law.Gate.taken_is_exact in A as (_ & ? & O1 & ?).
       destruct (IH _ _ _ _ O1 E2) as (-> & ? & ? & ?); cbn; repeat split; auto; lia.
     + invert_all; repeat split; auto; cbn; [lia|].
-      assert (snd (G.acquire g' n false) = G.Wait) as W by (rewrite A; reflexivity).
+      assert (snd (Decide.Gate.acquire g' n false) = Decide.Gate.Wait) as W by (rewrite A; reflexivity).
       apply Law.Gate.waits_iff_short in W; intuition discriminate.
-    + assert (snd (G.acquire g n false) = G.Closed) as W by (rewrite A; reflexivity).
+    + assert (snd (Decide.Gate.acquire g n false) = Decide.Gate.Closed) as W by (rewrite A; reflexivity).
       apply Law.Gate.closed_iff_closed in W; congruence.
 Qed.
 
@@ -159,14 +157,14 @@ Record sound (l : line) : Prop := {
   given_out : Forall (fun t => t < next l) (tickets l);
   aside_logged : incl (map fst (aside l)) (log l);
   aside_once : NoDup (map fst (aside l));
-  closed_why : G.closed (gate l) = match why l with Some _ => true | None => false end;
+  closed_why : Decide.Gate.closed (gate l) = match why l with Some _ => true | None => false end;
   head_short :
     match waiting l with
     | [] => True
-    | (_, n) :: _ => G.closed (gate l) = false /\ G.available (gate l) < n
+    | (_, n) :: _ => Decide.Gate.closed (gate l) = false /\ Decide.Gate.available (gate l) < n
     end;
-  spent : G.available (gate l) + sum (aside l) + used l <= granted l;
-  kept : granted l <= U64.max -> G.available (gate l) + sum (aside l) + used l = granted l;
+  spent : Decide.Gate.available (gate l) + sum (aside l) + used l <= granted l;
+  kept : granted l <= U64.max -> Decide.Gate.available (gate l) + sum (aside l) + used l = granted l;
 }.
 
 (** What an action may break until the line is settled. *)
@@ -175,9 +173,9 @@ Record unsettled (l : line) : Prop := {
   u_given_out : Forall (fun t => t < next l) (tickets l);
   u_aside_logged : incl (map fst (aside l)) (log l);
   u_aside_once : NoDup (map fst (aside l));
-  u_closed_why : G.closed (gate l) = match why l with Some _ => true | None => false end;
-  u_spent : G.available (gate l) + sum (aside l) + used l <= granted l;
-  u_kept : granted l <= U64.max -> G.available (gate l) + sum (aside l) + used l = granted l;
+  u_closed_why : Decide.Gate.closed (gate l) = match why l with Some _ => true | None => false end;
+  u_spent : Decide.Gate.available (gate l) + sum (aside l) + used l <= granted l;
+  u_kept : granted l <= U64.max -> Decide.Gate.available (gate l) + sum (aside l) + used l = granted l;
 }.
 
 Lemma sorted_app (l m : list N) :
@@ -212,7 +210,7 @@ Lemma settle_sound (l l' : line) (wakes : list wake) :
   unsettled l -> settle l = (l', wakes) -> sound l'.
 Proof.
   intros [H1 H2 H3 H4 H5 H6 H7] E; destruct l as [g w k q s lg gr u]; unfold tickets in *; cbn in *.
-  destruct (G.closed g) eqn:C.
+  destruct (Decide.Gate.closed g) eqn:C.
   - invert_all; apply sorted_app in H1 as (H1 & _); apply Forall_app in H2 as [H2 _].
     constructor; unfold tickets; cbn; rewrite ?app_nil_r; auto; congruence.
   - destruct (serve g q) as [[g' sv] r] eqn:SV; invert_all.
@@ -286,13 +284,13 @@ Lemma act_unsettled (l l' : line) (o : op) (a : answer) :
   sound l -> act l o = Some (l', a) -> unsettled l'.
 Proof.
   intros [H1 H2 H3 H4 H5 H6 H7 H8] E; destruct l as [[av c] w k q s lg gr u]; unfold tickets in *; cbn in *.
-  assert (forall n g', G.acquire (G.Gate av c) n (negb (is_nil q)) = (g', G.Taken) ->
+  assert (forall n g', Decide.Gate.acquire (Decide.Gate.Gate av c) n (negb (is_nil q)) = (g', Decide.Gate.Taken) ->
           unsettled (Line g' w k q s lg gr (u + n))) as TK.
   { intros n g' A; apply Law.Gate.taken_is_exact in A as (C & ? & C' & ?); cbn in *.
     constructor; unfold tickets; cbn; auto; try congruence; lia. }
   destruct o as [n|n|t|t|n|n|r]; cbn in E.
-  - destruct (G.acquire _ _ _) as [g' [| |]] eqn:A; invert_all; eauto; constructor; auto.
-  - destruct (G.acquire _ _ _) as [g' [| |]] eqn:A; invert_all; eauto; constructor; auto;
+  - destruct (Decide.Gate.acquire _ _ _) as [g' [| |]] eqn:A; invert_all; eauto; constructor; auto.
+  - destruct (Decide.Gate.acquire _ _ _) as [g' [| |]] eqn:A; invert_all; eauto; constructor; auto;
       unfold tickets; cbn; rewrite map_app, app_assoc; cbn.
     + apply sorted_app; repeat split; auto; [repeat constructor|].
       rewrite Forall_forall in H2; intros x y X [<-|[]]; auto.
@@ -313,7 +311,7 @@ Proof.
         intros x y X Y; apply S3; auto; apply (map_remove_incl t), Y.
       * apply Forall_app; split; auto; rewrite Forall_forall in *.
         intros x X; apply F2, (map_remove_incl t), X.
-  - unfold G.grant in E; cbn in E; destruct c; invert_all; constructor; unfold tickets; cbn; auto; u64.
+  - unfold Decide.Gate.grant in E; cbn in E; destruct c; invert_all; constructor; unfold tickets; cbn; auto; u64.
   - destruct (n <=? u) eqn:L; invert_all; constructor; unfold tickets; cbn; auto; u64.
   - invert_all; constructor; unfold tickets; cbn; auto; destruct w; reflexivity.
 Qed.
@@ -337,7 +335,7 @@ Qed.
     there is, on an open gate. So no wake is ever lost. *)
 Theorem nobody_stands_who_could_be_served (window : N) (l : line) (t n : N) (rest : list place) :
   reachable window l -> waiting l = (t, n) :: rest ->
-  G.closed (gate l) = false /\ G.available (gate l) < n.
+  Decide.Gate.closed (gate l) = false /\ Decide.Gate.available (gate l) < n.
 Proof. intros R E; pose proof (head_short _ (reachable_sound _ _ R)) as H; rewrite E in H; exact H. Qed.
 
 (** First come, first served: tickets are served in the order they were given out, and all that were
@@ -355,21 +353,21 @@ Theorem nobody_overtakes (l l' : line) (n : N) (wakes : list wake) :
 Proof.
   intros P E; destruct l as [g w k q s lg gr u]; cbn.
   destruct q as [|p q]; [reflexivity|exfalso]; unfold step, act in E; cbn [is_nil negb] in E.
-  assert (snd (G.acquire g n true) <> G.Taken) as N.
-  { unfold G.acquire; split_ifs; cbn; try discriminate; u64. }
-  destruct (G.acquire g n true) as [g' [| |]]; cbn in N; [congruence|..];
+  assert (snd (Decide.Gate.acquire g n true) <> Decide.Gate.Taken) as N.
+  { unfold Decide.Gate.acquire; split_ifs; cbn; try discriminate; u64. }
+  destruct (Decide.Gate.acquire g n true) as [g' [| |]]; cbn in N; [congruence|..];
     destruct E as [E|E]; destruct (settle _) in E; discriminate.
 Qed.
 
 (** Conservation: window and grants = used + set aside + available, while the counts fit. *)
 Theorem conservation (window : N) (l : line) :
   reachable window l -> granted l <= U64.max ->
-  G.available (gate l) + sum (aside l) + used l = granted l.
+  Decide.Gate.available (gate l) + sum (aside l) + used l = granted l.
 Proof. intros R; apply (kept _ (reachable_sound _ _ R)). Qed.
 
 (** And beyond that nothing is ever made: no more is used and available than was granted. *)
 Theorem never_from_nothing (window : N) (l : line) :
-  reachable window l -> G.available (gate l) + sum (aside l) + used l <= granted l.
+  reachable window l -> Decide.Gate.available (gate l) + sum (aside l) + used l <= granted l.
 Proof. intros R; apply (spent _ (reachable_sound _ _ R)). Qed.
 
 (** No lost wake: who was in line before a step is in line after it, or left by itself, or was told:
@@ -378,19 +376,19 @@ Theorem every_exit_is_told (l l' : line) (o : op) (a : answer) (wakes : list wak
   In (t, n) (waiting l) -> step l o = Some (l', a, wakes) ->
   In (t, n) (waiting l') \/ o = Leave t
   \/ (In (Served t) wakes /\ In (t, n) (aside l') /\ In t (log l'))
-  \/ (In (Released t) wakes /\ G.closed (gate l') = true).
+  \/ (In (Released t) wakes /\ Decide.Gate.closed (gate l') = true).
 Proof.
   unfold step; intros I E; destruct (act l o) as [[l1 a1]|] eqn:A; [|discriminate].
   assert (In (t, n) (waiting l1) \/ o = Leave t) as [I1|?]; [clear E| |auto].
   { destruct l as [g w k q s lg gr u]; cbn in *; destruct o as [m|m|t'|t'|m|m|r]; cbn in A;
       repeat match goal with
-      | H : context [G.acquire ?x ?y ?z] |- _ => destruct (G.acquire x y z) as [? [| |]]
+      | H : context [Decide.Gate.acquire ?x ?y ?z] |- _ => destruct (Decide.Gate.acquire x y z) as [? [| |]]
       | H : context [find ?x ?y] |- _ => destruct (find x y)
       | H : context [if ?b then _ else _] |- _ => destruct b
       end; invert_all; cbn; auto; rewrite ?in_app_iff, ?in_remove; cbn; auto.
     destruct (N.eq_dec t t') as [->|]; auto. }
   destruct (settle l1) as [l2 w2] eqn:T; invert_all.
-  destruct l1 as [g w k q s lg gr u]; cbn in *; destruct (G.closed g) eqn:C.
+  destruct l1 as [g w k q s lg gr u]; cbn in *; destruct (Decide.Gate.closed g) eqn:C.
   - invert_all; right; right; right; split; [|exact C].
     change (Released t) with ((fun p : place => Released (fst p)) (t, n)); apply in_map, I1.
   - destruct (serve g q) as [[g' sv] r] eqn:SV; invert_all.
@@ -405,13 +403,13 @@ Qed.
 Theorem no_idle_wake (window : N) (l l' : line) (o : op) (a : answer) (wakes : list wake) (k : wake) :
   reachable window l -> step l o = Some (l', a, wakes) -> In k wakes ->
   exists t, ~ In t (map fst (waiting l'))
-            /\ (k = Served t /\ In t (map fst (aside l')) \/ k = Released t /\ G.closed (gate l') = true).
+            /\ (k = Served t /\ In t (map fst (aside l')) \/ k = Released t /\ Decide.Gate.closed (gate l') = true).
 Proof.
   intros R E I; pose proof (ordered _ (step_sound _ _ _ _ _ (reachable_sound _ _ R) E)) as S.
   apply sorted_app in S as (_ & _ & S).
   unfold step in E; destruct (act l o) as [[l1 a1]|]; [|discriminate].
   destruct (settle l1) as [l2 w2] eqn:T; invert_all.
-  destruct l1 as [g w q0 q s lg gr u]; cbn in *; destruct (G.closed g) eqn:C.
+  destruct l1 as [g w q0 q s lg gr u]; cbn in *; destruct (Decide.Gate.closed g) eqn:C.
   - invert_all; apply in_map_iff in I as ([t n] & <- & _); exists t; cbn; auto.
   - destruct (serve g q) as [[g' sv] r] eqn:SV; invert_all; cbn in *.
     apply in_map_iff in I as ([t n] & <- & J); exists t; apply (in_map fst) in J; cbn in *.
@@ -422,7 +420,7 @@ Qed.
 (** L13: a close releases everybody who waits, in the same step. *)
 Theorem close_releases_all (l l' : line) (r : reason) (a : answer) (wakes : list wake) :
   step l (Close r) = Some (l', a, wakes) ->
-  waiting l' = [] /\ G.closed (gate l') = true /\ wakes = map (fun p => Released (fst p)) (waiting l).
+  waiting l' = [] /\ Decide.Gate.closed (gate l') = true /\ wakes = map (fun p => Released (fst p)) (waiting l).
 Proof. destruct l as [g w k q s lg gr u]; cbn; intros E; invert_all; auto. Qed.
 
 (** L13: the reason of the first close is the reason for ever. *)
@@ -438,7 +436,7 @@ Proof.
       | H : context [if ?b then _ else _] |- _ => destruct b
       end; invert_all; cbn; auto. }
   destruct (settle l1) as [l2 w2] eqn:T; invert_all; destruct l1 as [g w k q s lg gr u]; cbn in *.
-  destruct (G.closed g); [|destruct (serve g q) as [[? ?] ?]]; invert_all; auto.
+  destruct (Decide.Gate.closed g); [|destruct (serve g q) as [[? ?] ?]]; invert_all; auto.
 Qed.
 
 (** L13: an open gate that is closed keeps that reason, and everybody who asks is told it: who comes
@@ -458,7 +456,7 @@ Qed.
 
 (** L13: the first close is the one whose reason is told. *)
 Theorem first_close_gives_the_reason (l l' : line) (r : reason) (a : answer) (wakes : list wake) :
-  G.closed (gate l) = false -> step l (Close r) = Some (l', a, wakes) -> why l' = Some r.
+  Decide.Gate.closed (gate l) = false -> step l (Close r) = Some (l', a, wakes) -> why l' = Some r.
 Proof. destruct l as [[av c] w k q s lg gr u]; cbn; intros -> E; invert_all; reflexivity. Qed.
 
 (** Who was served finds its credit, whatever happened since, until it fetches or leaves it. *)
@@ -470,12 +468,12 @@ Proof.
   assert (In (t, n) (aside l1)) as I1.
   { destruct l as [g w k q s lg gr u]; cbn in *; destruct o as [m|m|t'|t'|m|m|r]; cbn in A;
       repeat match goal with
-      | H : context [G.acquire ?x ?y ?z] |- _ => destruct (G.acquire x y z) as [? [| |]]
+      | H : context [Decide.Gate.acquire ?x ?y ?z] |- _ => destruct (Decide.Gate.acquire x y z) as [? [| |]]
       | H : context [find ?x ?y] |- _ => destruct (find x y)
       | H : context [if ?b then _ else _] |- _ => destruct b
       end; invert_all; cbn; auto; rewrite in_remove; cbn; split; auto; congruence. }
   destruct (settle l1) as [l2 w2] eqn:T; invert_all; destruct l1 as [g w k q s lg gr u]; cbn in *.
-  destruct (G.closed g); [|destruct (serve g q) as [[? ?] ?]]; invert_all; cbn; auto.
+  destruct (Decide.Gate.closed g); [|destruct (serve g q) as [[? ?] ?]]; invert_all; cbn; auto.
   apply in_app_iff; auto.
 Qed.
 
@@ -483,7 +481,7 @@ Qed.
     served anew. *)
 Theorem leaving_hands_on (l l1 : line) (a : answer) (t n : N) :
   find t (aside l) = Some n -> act l (Leave t) = Some (l1, a) ->
-  gate l1 = G.give_back (gate l) n /\ waiting l1 = waiting l /\ find t (aside l1) = None.
+  gate l1 = Decide.Gate.give_back (gate l) n /\ waiting l1 = waiting l /\ find t (aside l1) = None.
 Proof.
   destruct l as [g w k q s lg gr u]; cbn; intros F E; rewrite F in E; invert_all; cbn.
   repeat split; unfold find; destruct (List.find (fun p : N * N => fst p =? t) (remove t s)) as [[t' n']|] eqn:X; auto.

@@ -7,6 +7,8 @@ From Sluicegate Require Decide.Gate Law.Gate.
 From Sluicegate Require Import Law.Line.
 Import ListNotations.
 
+Module G := Decide.Gate.
+
 Set Default Timeout 30.
 Open Scope N_scope.
 
