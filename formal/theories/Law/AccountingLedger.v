@@ -1,7 +1,8 @@
 (** The ledger of a stream at a bystander: a runtime between the two ends that sees all chunks and all
-    grants of a stream pass, and shows what is left of its window. *)
+    grants of a stream pass, and shows what is left of its window. What a ledger does with frames of any
+    sender, and below zero, stands in [Law.Ledger]. *)
 
-From Coq Require Import NArith ZArith List Bool Lia ZifyBool ZifyN.
+From Coq Require Import NArith List Bool Lia ZifyBool ZifyN.
 From Sluicegate Require Base.U64 Decide.Gate Decide.Window Decide.Facts Decide.Ledger.
 From Sluicegate Require Import Law.Chain Law.ChainHop.
 Import ListNotations.
@@ -138,67 +139,4 @@ Theorem at_a_quiet_point_all_agree S R p :
 Proof.
   intros L M X N F G H; destruct (watched_always S R p L M X) as [O V A B C D].
   rewrite N, F, G, H in *; cbn in *; split; [rewrite V; f_equal; lia|lia].
-Qed.
-
-(** Only CHUNK and CREDIT move a ledger (L1). *)
-Theorem nothing_else_moves_a_ledger v kind n :
-  kind <> Facts.Chunk -> kind <> Facts.Credit -> Ledger.seen v kind n = v.
-Proof. destruct kind; intros; congruence || reflexivity. Qed.
-
-(** *** Whatever the sender does *)
-
-Definition signed (v : Ledger.balance) : Z :=
-  match v with Ledger.Left n => Z.of_N n | Ledger.Overrun n => - Z.of_N n end.
-
-Definition chunks (seen : list (Facts.frame_type * N)) : N :=
-  sum (map (fun f => match fst f with Facts.Chunk => 1 | _ => 0 end) seen).
-
-Definition granted (seen : list (Facts.frame_type * N)) : N :=
-  sum (map (fun f => match fst f with Facts.Credit => snd f | _ => 0 end) seen).
-
-Definition after (v : Ledger.balance) (seen : list (Facts.frame_type * N)) : Ledger.balance :=
-  fold_left (fun v f => Ledger.seen v (fst f) (snd f)) seen v.
-
-Lemma ledger_adds_up seen : forall v,
-  (signed v + Z.of_N (granted seen) <= Z.of_N U64.max)%Z ->
-  (Z.of_N (chunks seen) - signed v <= Z.of_N U64.max)%Z ->
-  (forall n, v = Ledger.Overrun n -> 1 <= n) ->
-  (signed (after v seen) = signed v + Z.of_N (granted seen) - Z.of_N (chunks seen))%Z /\
-  (forall n, after v seen = Ledger.Overrun n -> 1 <= n).
-Proof.
-  induction seen as [|[k n] seen IH]; intros v G C O; [cbn; split; [lia|exact O]|].
-  change (after v ((k, n) :: seen)) with (after (Ledger.seen v k n) seen).
-  assert (chunks ((k, n) :: seen) = (match k with Facts.Chunk => 1 | _ => 0 end) + chunks seen) as E1 by reflexivity.
-  assert (granted ((k, n) :: seen) = (match k with Facts.Credit => n | _ => 0 end) + granted seen) as E2 by reflexivity.
-  rewrite E1, E2 in *; clear E1 E2.
-  assert (signed (Ledger.seen v k n)
-          = signed v + Z.of_N (match k with Facts.Credit => n | _ => 0 end)
-                     - Z.of_N (match k with Facts.Chunk => 1 | _ => 0 end))%Z as V.
-  { destruct k, v as [m|m]; cbn in *; unfold U64.eqb, U64.ltb, U64.sat_sub, U64.sat_add in *; try lia.
-    - destruct (m =? 0) eqn:Z; cbn; lia.
-    - specialize (O m eq_refl); destruct (n <? m) eqn:Z; cbn; lia. }
-  destruct (IH (Ledger.seen v k n)) as [A B].
-  - rewrite V; lia.
-  - rewrite V; lia.
-  - intros m; destruct k, v as [j|j]; cbn; try (intros E; injection E as <-; apply (O j); reflexivity); try discriminate;
-      unfold U64.eqb, U64.ltb, U64.sat_sub, U64.sat_add in *; cbn in *.
-    + destruct (j =? 0); intros E; [injection E as <-; lia|discriminate].
-    + intros E; injection E as <-; specialize (O j eq_refl); lia.
-    + destruct (n <? j) eqn:Z; intros E; [injection E as <-; lia|discriminate].
-  - split; [rewrite A, V; lia|exact B].
-Qed.
-
-(** A ledger is below zero if and only if more chunks were seen than the window and all grants seen,
-    and then by exactly that many (L3). *)
-Theorem below_zero_is_what_nobody_granted S seen :
-  S + granted seen <= U64.max -> chunks seen <= U64.max ->
-  match after (Ledger.seeded S) seen with
-  | Ledger.Left n => chunks seen <= S + granted seen /\ n = S + granted seen - chunks seen
-  | Ledger.Overrun n => S + granted seen < chunks seen /\ n = chunks seen - (S + granted seen)
-  end.
-Proof.
-  intros G C; destruct (ledger_adds_up seen (Ledger.seeded S)) as [A B]; unfold Ledger.seeded in *;
-    [cbn; lia|cbn; lia|discriminate|].
-  destruct (after (Ledger.Left S) seen) as [n|n] eqn:E; cbn in A; [lia|].
-  specialize (B n eq_refl); lia.
 Qed.
