@@ -30,6 +30,7 @@
 //! | [`request`] | one call at either end, and the table of them |
 //! | [`cartridge`] | the plugin's runtime |
 //! | [`engine`] | the host: spawn, attach, call, forward |
+//! | [`relay`] | a switch between hosts, and the hosts |
 //! | [`feed`] | live sources that cannot be held up, in front of consumers that may be slow |
 //!
 //! A room uses those above it in this table only. There is no async runtime inside: everything that
@@ -46,6 +47,7 @@ pub mod feed;
 pub mod frame;
 pub mod link;
 pub mod model;
+pub mod relay;
 pub mod request;
 pub mod stream;
 mod sync;
@@ -57,6 +59,8 @@ pub use credit::{Closed, CreditGate, CreditRouter, CreditWindow, Delivery, TryAc
 pub use engine::{Command, Engine, EngineOptions, Memory, Peer, blocking_forward, forward};
 pub use error::{AttributionClass, Error, ErrorKind, Reason, TimedOut};
 pub use frame::{Limits, MessageId, NetworkPolicy, Value};
+pub use link::Address;
+pub use relay::{Host, HostOptions, Switch, SwitchOptions};
 pub use request::{Call, Event, Terminal};
 pub use stream::{
     InputStream, Item, Iter, Mode, OutputStream, StartOptions, StreamInfo, StreamSender,

@@ -166,6 +166,11 @@ impl Manifest {
         self.0.to_string()
     }
 
+    /// The JSON.
+    pub(crate) fn json(&self) -> Json {
+        self.0.clone()
+    }
+
     /// The caps that this manifest declares.
     pub(crate) fn caps(&self) -> Vec<CapInfo> {
         caps_of(&self.0)
@@ -216,7 +221,7 @@ pub(crate) fn parse_caps(manifest: &[u8]) -> Result<Vec<CapInfo>, Error> {
     })
 }
 
-fn caps_of(manifest: &Json) -> Vec<CapInfo> {
+pub(crate) fn caps_of(manifest: &Json) -> Vec<CapInfo> {
     let groups = manifest["cap_groups"].as_array().into_iter().flatten();
     let caps = groups.flat_map(|group| group["caps"].as_array().into_iter().flatten());
     caps.filter_map(|cap| {
@@ -246,6 +251,22 @@ fn tag<'a>(urn: &'a str, name: &str) -> Option<&'a str> {
 
 fn first_tag(urn: &str) -> &str {
     urn.strip_prefix("cap:").unwrap_or(urn).split(';').next().unwrap_or(urn)
+}
+
+/// Two spellings of one URN: the same tags in any order.
+pub(crate) fn same_cap(declared: &str, called: &str) -> bool {
+    let tags = |urn: &str| {
+        let mut tags: Vec<String> = urn
+            .strip_prefix("cap:")
+            .unwrap_or(urn)
+            .split(';')
+            .map(|tag| tag.trim().replace('"', ""))
+            .filter(|tag| !tag.is_empty())
+            .collect();
+        tags.sort_unstable();
+        tags
+    };
+    declared == called || tags(declared) == tags(called)
 }
 
 #[cfg(test)]
@@ -278,5 +299,11 @@ mod tests {
         let pools: Json = serde_json::from_str(&Manifest::new("n", "1").pools()).expect("JSON");
         assert!(pools[IDENTITY].is_object());
         assert_eq!(pools["all"]["caps"][0], IDENTITY);
+    }
+
+    #[test]
+    fn the_order_of_tags_is_free() {
+        assert!(same_cap("cap:a;in=media:b;out=media:c", "cap:out=media:c;a;in=\"media:b\""));
+        assert!(!same_cap("cap:a;in=media:b", "cap:a"));
     }
 }

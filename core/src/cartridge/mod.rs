@@ -27,9 +27,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use manifest::CapInfo;
 pub use manifest::{Cap, Manifest};
-pub(crate) use manifest::{IDENTITY, parse_caps};
+pub(crate) use manifest::{IDENTITY, caps_of, parse_caps, same_cap};
 pub use request::Request;
 pub use serve::Session;
+pub(crate) use serve::serve_identity;
 
 use crate::error::{AttributionClass, Error, ErrorKind};
 use crate::frame::Limits;

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 
-use super::manifest::{CapInfo, IDENTITY, Manifest};
+use super::manifest::{CapInfo, IDENTITY, Manifest, same_cap};
 use super::request::Request;
 use crate::account::{Counters, Snapshot};
 use crate::error::{Error, ErrorKind, Reason};
@@ -207,11 +207,7 @@ impl Service {
         let exchange = connection.register(Side::Handler, flow, &info.urn)?;
         let request = Request::new(Arc::clone(connection), exchange, info.outputs.clone());
         if info.urn == IDENTITY {
-            request.begin();
-            let echo = request.clone();
-            return spawn_quiet("identity", move || echo_values(&echo)).map(drop).map_err(|e| {
-                Error::new(ErrorKind::LimitReached, format!("no thread for the identity: {e}"))
-            });
+            return echo(request);
         }
         let (over, turned_away) = self.arrived.update(|arrived| {
             let mut over = VecDeque::new();
@@ -264,6 +260,20 @@ impl Role for Service {
     }
 }
 
+/// Serves an identity request that came to this end of a link.
+pub(crate) fn serve_identity(connection: &Arc<Connection>, frame: &Frame) -> Result<(), Error> {
+    let flow = FlowKey::new(frame.id, frame.routing_id);
+    let exchange = connection.register(Side::Handler, flow, IDENTITY)?;
+    echo(Request::new(Arc::clone(connection), exchange, vec!["media:".to_owned()]))
+}
+
+fn echo(request: Request) -> Result<(), Error> {
+    request.begin();
+    spawn_quiet("identity", move || echo_values(&request)).map(drop).map_err(|e| {
+        Error::new(ErrorKind::LimitReached, format!("no thread for the identity: {e}"))
+    })
+}
+
 /// The identity: each value back as it came.
 fn echo_values(request: &Request) {
     let echoed = (|| {
@@ -276,32 +286,5 @@ fn echo_values(request: &Request) {
     })();
     if let Err(error) = echoed {
         request.fail(&error);
-    }
-}
-
-/// Two spellings of one URN: the same tags in any order.
-fn same_cap(declared: &str, called: &str) -> bool {
-    let tags = |urn: &str| {
-        let mut tags: Vec<String> = urn
-            .strip_prefix("cap:")
-            .unwrap_or(urn)
-            .split(';')
-            .map(|tag| tag.trim().replace('"', ""))
-            .filter(|tag| !tag.is_empty())
-            .collect();
-        tags.sort_unstable();
-        tags
-    };
-    declared == called || tags(declared) == tags(called)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::same_cap;
-
-    #[test]
-    fn the_order_of_tags_is_free() {
-        assert!(same_cap("cap:a;in=media:b;out=media:c", "cap:out=media:c;a;in=\"media:b\""));
-        assert!(!same_cap("cap:a;in=media:b", "cap:a"));
     }
 }

@@ -25,12 +25,14 @@ use std::sync::Weak;
 use std::time::Duration;
 
 pub use peer::Peer;
+pub(crate) use peer::identify;
 pub use process::{Command, Memory};
 pub use route::{blocking_forward, forward};
 
 pub use crate::cartridge::CapInfo;
 use crate::error::Error;
 use crate::frame::{Limits, NetworkPolicy};
+use crate::request::Role;
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, Mutex};
 use crate::wait::owed::Owed;
@@ -111,7 +113,15 @@ impl Engine {
         writer: impl Write + Send + 'static,
     ) -> Result<Peer, Error> {
         let options = &self.0.options;
-        let peer = peer::connect(label, process, reader, writer, options, &self.0.owed, Box::new(peer::Host))?;
+        let peer = peer::connect(
+            label,
+            process,
+            reader,
+            writer,
+            options,
+            &self.0.owed,
+            Box::new(peer::Host),
+        )?;
         let mut peers = self.0.peers.lock();
         peers.retain(|peer| peer.strong_count() > 0);
         peers.push(peer.downgrade());
@@ -131,6 +141,29 @@ impl Engine {
             }
         }
     }
+}
+
+/// Starts a cartridge whose frames that are not of this end's own requests go to `role`.
+pub(crate) fn spawn_for(
+    command: &Command,
+    options: &EngineOptions,
+    owed: &Arc<Owed>,
+    role: Box<dyn Role>,
+) -> Result<Peer, Error> {
+    let (process, reader, writer) = process::start(command)?;
+    peer::connect(command.label(), Some(process), reader, writer, options, owed, role)
+}
+
+/// [`spawn_for`] for a cartridge that runs already.
+pub(crate) fn attach_for(
+    label: &str,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    options: &EngineOptions,
+    owed: &Arc<Owed>,
+    role: Box<dyn Role>,
+) -> Result<Peer, Error> {
+    peer::connect(label.to_owned(), None, reader, writer, options, owed, role)
 }
 
 impl std::fmt::Debug for Engine {

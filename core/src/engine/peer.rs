@@ -128,7 +128,7 @@ pub(crate) fn connect(
         }
     };
     let peer = Peer(Arc::new(Inner { label, hello, caps, connection, process, closing, counters }));
-    match block_on(identify(&peer), deadline) {
+    match block_on(identify(&peer.0.connection), deadline) {
         Ok(identified) => identified.map_err(|e| {
             e.context(format!("cartridge `{}` does not pass the identity check", peer.0.label))
         })?,
@@ -157,11 +157,13 @@ fn too_slow(
 }
 
 /// Sends random bytes through the identity cap and wants them back.
-fn identify(peer: &Peer) -> impl Future<Output = Result<(), Error>> + use<> {
-    let peer = peer.clone();
+pub(crate) fn identify(
+    connection: &Arc<Connection>,
+) -> impl Future<Output = Result<(), Error>> + use<> {
+    let connection = Arc::clone(connection);
     let nonce: Vec<u8> = (0..2).flat_map(|_| uuid::Uuid::new_v4().into_bytes()).collect();
     async move {
-        let call = peer.call(IDENTITY)?;
+        let call = Call::start(&connection, IDENTITY, None)?;
         let input = call.input("media:")?;
         input.write(Bytes::from(nonce.clone())).await?;
         call.finish_input().await?;
@@ -330,6 +332,10 @@ impl Role for Host {
 impl Peer {
     pub(super) fn downgrade(&self) -> Weak<Inner> {
         Arc::downgrade(&self.0)
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.0.connection
     }
 
     /// The command or transport it runs on, for people.

@@ -58,12 +58,88 @@ pub fn accept<R: Read, W: Write>(
     pools: Bytes,
 ) -> Result<Limits, Error> {
     let hello = read_hello(reader, "host")?;
-    let limits = agree(&hello, ours, "host")?;
+    answer_hello(reader, writer, &hello, ours, manifest, pools)
+}
+
+fn answer_hello<R: Read, W: Write>(
+    reader: &mut FrameReader<R>,
+    writer: &mut FrameWriter<W>,
+    hello: &Frame,
+    ours: Limits,
+    manifest: Bytes,
+    pools: Bytes,
+) -> Result<Limits, Error> {
+    let limits = agree(hello, ours, "host")?;
     let answer = Frame::hello(&limits, PROTOCOL_VERSION).with_manifest(manifest, pools);
     writer.write(&answer)?;
     reader.set_max_frame(limits.max_frame);
     writer.set_max_frame(limits.max_frame);
     Ok(limits)
+}
+
+/// Who came to a relay.
+pub(crate) enum Newcomer {
+    /// Somebody who calls caps, by HELLO. Answered.
+    Caller(Limits),
+    /// Somebody who offers caps, by RELAY_NOTIFY.
+    Host(Notice),
+}
+
+/// What a host says of itself in a RELAY_NOTIFY.
+pub(crate) struct Notice {
+    pub(crate) limits: Limits,
+    /// What it offers, JSON.
+    pub(crate) manifest: Bytes,
+}
+
+/// A relay's half: waits for the first frame, and answers a caller's HELLO as a cartridge would.
+pub(crate) fn welcome<R: Read, W: Write>(
+    reader: &mut FrameReader<R>,
+    writer: &mut FrameWriter<W>,
+    ours: Limits,
+    manifest: Bytes,
+    pools: Bytes,
+) -> Result<Newcomer, Error> {
+    match reader.read_any_version()? {
+        Some(frame) if frame.frame_type == FrameType::Hello => {
+            answer_hello(reader, writer, &frame, ours, manifest, pools).map(Newcomer::Caller)
+        }
+        Some(frame) if frame.frame_type == FrameType::RelayNotify => {
+            let notice = read_notice(&frame)?;
+            let max_frame = notice.limits.max_frame.min(ours.max_frame);
+            reader.set_max_frame(max_frame);
+            writer.set_max_frame(max_frame);
+            Ok(Newcomer::Host(notice))
+        }
+        Some(frame) => Err(refused(format!(
+            "the first frame is {}, and neither hello nor relay_notify",
+            frame.frame_type.name()
+        ))),
+        None => Err(Error::new(ErrorKind::PeerDied, "the connection was closed before its hello")),
+    }
+}
+
+/// Reads a RELAY_NOTIFY. The two limits that a host may leave out, or give as nothing, read as the
+/// defaults.
+pub(crate) fn read_notice(frame: &Frame) -> Result<Notice, Error> {
+    let needed = |name: &str| {
+        frame
+            .meta_u64(name)
+            .filter(|&v| v > 0)
+            .ok_or_else(|| refused(format!("the host's relay_notify needs a positive {name}")))
+    };
+    let optional =
+        |name: &str, default: u64| frame.meta_u64(name).filter(|&v| v > 0).unwrap_or(default);
+    let Some(manifest) = frame.meta_bytes("manifest").cloned() else {
+        return Err(refused("the host's relay_notify has no manifest as a byte string"));
+    };
+    let limits = Limits {
+        max_frame: needed("max_frame")?,
+        max_chunk: needed("max_chunk")?,
+        max_reorder_buffer: optional("max_reorder_buffer", Limits::DEFAULT.max_reorder_buffer),
+        initial_credit: optional("initial_credit", Limits::DEFAULT.initial_credit),
+    };
+    Ok(Notice { limits, manifest })
 }
 
 fn read_hello<R: Read>(reader: &mut FrameReader<R>, who: &str) -> Result<Frame, Error> {

@@ -12,13 +12,16 @@ mod handshake;
 mod lanes;
 mod quiet;
 mod reader;
+mod socket;
 mod stdio;
 mod writer;
 
 pub use handshake::{CartridgeHello, accept, propose};
+pub(crate) use handshake::{Newcomer, Notice, read_notice, welcome};
 pub(crate) use lanes::Lanes;
 pub(crate) use quiet::spawn_quiet;
 pub use reader::FrameReader;
 pub(crate) use reader::TRUNCATED;
+pub use socket::{Address, Listener, SocketReader, SocketWriter, connect, socket_pair};
 pub(crate) use stdio::claim_stdio;
 pub use writer::FrameWriter;

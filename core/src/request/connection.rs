@@ -34,10 +34,10 @@ pub(crate) trait Role: Send + Sync {
     /// HELLO after the handshake.
     fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
 
-    /// A frame of a request that is none of this end's own, for a relay to pass on. Answers it back
-    /// if it has no way on: it is counted as lost.
-    fn relay(&self, _connection: &Arc<Connection>, frame: Frame) -> Result<(), Unroutable> {
-        Err(Unroutable { frame, lately_ended: false })
+    /// A frame of a request that is none of this end's own, for a relay to pass on. One that has no
+    /// way on is counted as lost.
+    fn relay(&self, _connection: &Arc<Connection>, _frame: Frame) -> Result<(), Unroutable> {
+        Err(Unroutable { lately_ended: false })
     }
 
     /// The link is over, and every request of its table has ended.
@@ -53,7 +53,6 @@ pub(crate) trait Role: Send + Sync {
 
 /// A frame that no route takes.
 pub(crate) struct Unroutable {
-    pub(crate) frame: Frame,
     /// Its request ended lately: the frame crossed the terminal in flight. Benign.
     pub(crate) lately_ended: bool,
 }
@@ -290,9 +289,10 @@ impl Connection {
 
     /// Hands a frame of a request that is not of this table to the relay, if this end is one.
     fn relay(self: &Arc<Self>, frame: Frame, role: &dyn Role) {
-        if let Err(Unroutable { frame, lately_ended }) = role.relay(self, frame) {
+        let kind = frame.frame_type;
+        if let Err(Unroutable { lately_ended }) = role.relay(self, frame) {
             let lost = if lately_ended { Disposition::Straggler } else { Disposition::NoRoute };
-            self.unroutable(&lost, frame.frame_type);
+            self.unroutable(&lost, kind);
         }
     }
 

@@ -1,0 +1,85 @@
+//! Where the frames for one connection go: into its lanes, or, while it is being made, into a queue.
+
+use std::collections::VecDeque;
+
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{Frame, FrameType};
+use crate::request::{Connection, Passed};
+use crate::sync::Arc;
+
+/// Frames that no window bounds and that may wait for a connection that is being made.
+const WAITING: usize = 4096;
+
+pub(super) enum Port {
+    Live(Arc<Connection>),
+    Starting(Waiting),
+}
+
+/// What waits for a connection that is being made. Chunks are bounded by the windows of their
+/// streams, everything else by a count.
+#[derive(Default)]
+pub(super) struct Waiting {
+    frames: VecDeque<Frame>,
+    uncredited: usize,
+}
+
+impl Waiting {
+    /// Takes a frame in. A CANCEL takes back what waits of its request, and answers
+    /// [`Passed::Undone`] if that was all of it.
+    pub(super) fn push(&mut self, frame: Frame) -> Result<Passed, Reason> {
+        if frame.frame_type == FrameType::Cancel {
+            let flow = frame.flow_key();
+            self.frames.retain(|waiting| waiting.flow_key() != flow);
+            self.uncredited =
+                self.frames.iter().filter(|f| f.frame_type != FrameType::Chunk).count();
+            return Ok(Passed::Undone);
+        }
+        if frame.frame_type != FrameType::Chunk {
+            if self.uncredited >= WAITING {
+                return Err(Error::new(
+                    ErrorKind::LimitReached,
+                    format!("{WAITING} frames wait for a cartridge that is being started"),
+                ));
+            }
+            self.uncredited += 1;
+        }
+        self.frames.push_back(frame);
+        Ok(Passed::On)
+    }
+
+    pub(super) fn into_frames(self) -> impl Iterator<Item = Frame> {
+        self.frames.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::MessageId;
+
+    fn req(n: u64) -> Frame {
+        Frame::req(MessageId::Uint(n), None, "cap:x", "application/cbor")
+    }
+
+    #[test]
+    fn a_cancel_takes_back_its_request_alone() {
+        let mut waiting = Waiting::default();
+        for n in 1..=3 {
+            assert_eq!(waiting.push(req(n)), Ok(Passed::On));
+        }
+        let cancel = Frame::cancel(MessageId::Uint(2), None, false);
+        assert_eq!(waiting.push(cancel), Ok(Passed::Undone));
+        let left: Vec<_> = waiting.into_frames().map(|frame| frame.id).collect();
+        assert_eq!(left, [MessageId::Uint(1), MessageId::Uint(3)]);
+    }
+
+    #[test]
+    fn what_no_window_bounds_is_bounded_by_a_count() {
+        let mut waiting = Waiting::default();
+        for _ in 0..WAITING {
+            waiting.push(req(1)).expect("it fits");
+        }
+        let refused = waiting.push(req(1)).expect_err("full");
+        assert_eq!(refused.kind(), ErrorKind::LimitReached);
+    }
+}

@@ -1,0 +1,272 @@
+//! The loop of a relay: each frame to where its request goes on (L11).
+//!
+//! It makes and swallows no credit. It waits for nothing: a frame goes straight into the lanes of
+//! the connection that it leaves by. What piles up there is bounded, because every chunk is within
+//! the window of its stream, and one that is not ends its request (L12).
+
+use std::collections::HashMap;
+
+use super::port::{Port, Waiting};
+use super::table::{End, Ending, LinkId, Refused, Route, Routes};
+use super::tally::Way;
+use crate::account::Counters;
+use crate::error::{AttributionClass, Error, ErrorKind, Reason};
+use crate::frame::{FlowKey, Frame, FrameType};
+use crate::model::disposition::Disposition;
+use crate::request::{Connection, Passed, Unroutable};
+use crate::sync::{Arc, Mutex};
+use crate::time::now;
+
+/// Requests that may be live in one relay.
+const REQUESTS: usize = 65_536;
+
+/// Where a request goes on.
+pub(super) struct Destination {
+    pub(super) link: LinkId,
+    /// The ids that its frames carry there.
+    pub(super) flow: FlowKey,
+    pub(super) cap: String,
+    pub(super) is_peer: bool,
+    /// Chunks that a stream may send before the first grant.
+    pub(super) window: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Router {
+    state: Mutex<State>,
+    pub(super) counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct State {
+    ports: HashMap<LinkId, Port>,
+    routes: Routes,
+}
+
+impl Router {
+    /// Enters a connection. What waited for it goes out in its order.
+    pub(super) fn add(&self, link: LinkId, connection: &Arc<Connection>) {
+        let mut state = self.state.lock();
+        let before = state.ports.insert(link, Port::Live(Arc::clone(connection)));
+        if let Some(Port::Starting(waiting)) = before {
+            for frame in waiting.into_frames() {
+                // Under the lock, so that nothing overtakes. A dead connection tells it by itself.
+                let _gone = connection.pass(frame);
+            }
+        }
+    }
+
+    /// Enters a connection that is about to be made: what goes to it waits.
+    pub(super) fn starting(&self, link: LinkId) {
+        self.state.lock().ports.insert(link, Port::Starting(Waiting::default()));
+    }
+
+    /// Sends a frame off by `link`. Never waits.
+    fn pass(&self, link: LinkId, frame: Frame) -> Result<Passed, Reason> {
+        let mut state = self.state.lock();
+        let connection = match state.ports.get_mut(&link) {
+            None => return Err(gone()),
+            Some(Port::Starting(waiting)) => return waiting.push(frame),
+            Some(Port::Live(connection)) => Arc::clone(connection),
+        };
+        drop(state);
+        connection.pass(frame)
+    }
+
+    /// Looks at the routes.
+    pub(super) fn with<R>(&self, look: impl FnOnce(&Routes) -> R) -> R {
+        look(&self.state.lock().routes)
+    }
+
+    /// How many live requests `link` answers.
+    pub(super) fn load(&self, link: LinkId) -> usize {
+        self.with(|routes| routes.live().filter(|route| route.server.link == link).count())
+    }
+
+    /// A REQ came from `link` and goes to `to`. Answered with ERR if it cannot.
+    pub(super) fn open(&self, link: LinkId, mut frame: Frame, to: Destination) {
+        let asker = End { link, flow: frame.flow_key() };
+        let server = End { link: to.link, flow: to.flow };
+        let opened = now();
+        let entered = {
+            let mut state = self.state.lock();
+            let parent = frame.parent_rid().and_then(|id| state.routes.served_as(link, id));
+            let mut route = Route {
+                asker,
+                server,
+                cap: to.cap,
+                is_peer: to.is_peer,
+                parent,
+                streaming: false,
+                ending: None,
+                window: to.window,
+                streams: Default::default(),
+                opened,
+                last: opened,
+            };
+            let _within = route.note(Way::ToServer, &frame, opened); // REQ costs no credit (L14)
+            state.routes.open(route, REQUESTS)
+        };
+        match entered {
+            Ok(()) => {
+                (frame.id, frame.routing_id) = (server.flow.id, server.flow.routing_id);
+                if let Err(reason) = self.pass(server.link, frame) {
+                    self.fail(asker, Ending::MasterDied, &reason);
+                }
+            }
+            Err(Refused::Live) => {
+                let message = format!("request {} was opened twice", asker.flow.id);
+                self.abort(asker, Ending::Err, &Error::new(ErrorKind::Protocol, message));
+            }
+            Err(Refused::EndedLately) => self.counters.straggler(FrameType::Req.name()),
+            Err(Refused::Full) => {
+                let message = format!("{REQUESTS} requests go through this relay");
+                self.answer(asker, &Error::new(ErrorKind::LimitReached, message));
+            }
+        }
+    }
+
+    /// Passes on a frame of a request that came from `link`.
+    pub(super) fn relay(&self, link: LinkId, frame: Frame) -> Result<(), Unroutable> {
+        let at = End { link, flow: frame.flow_key() };
+        let mut state = self.state.lock();
+        // What answers a call of this end may still carry the number that a switch beyond gave it.
+        let plain = End { link, flow: FlowKey::new(frame.id, None) };
+        let at = match state.routes.dispose(at) {
+            Disposition::NoRoute if at != plain => plain,
+            _ => at,
+        };
+        let Some((way, route)) = state.routes.find(at) else {
+            let lately_ended = state.routes.dispose(at) == Disposition::Straggler;
+            return Err(Unroutable { lately_ended });
+        };
+        let asker = route.asker;
+        let to = if way == Way::ToServer { route.server } else { asker };
+        let within = route.note(way, &frame, now());
+        let ending = match (way, frame.frame_type) {
+            (Way::ToAsker, FrameType::End) => Some(Ending::End),
+            (Way::ToAsker, FrameType::Err) => Some(Ending::Err),
+            _ => None,
+        };
+        route.ending = route.ending.or(ending);
+        let kin = match frame.frame_type {
+            FrameType::Cancel if way == Way::ToServer => state.routes.descendants(asker),
+            _ => Vec::new(),
+        };
+        drop(state);
+        if !within {
+            self.overrun(asker, &frame);
+            return Ok(());
+        }
+        for child in kin {
+            self.cancel_child(child, &frame);
+        }
+        let mut frame = frame;
+        (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
+        // A connection that is gone tells everybody itself.
+        let passed = self.pass(to.link, frame);
+        if let Some(ending) = ending {
+            // The terminal is on its way before the state goes (L6).
+            self.state.lock().routes.end(asker, ending, now());
+        } else if passed == Ok(Passed::Undone) {
+            // The handler never hears of it, so nobody else will answer.
+            let message = "the request was cancelled before it was handed on";
+            self.fail(asker, Ending::Cancelled, &Error::new(ErrorKind::Cancelled, message));
+        }
+        Ok(())
+    }
+
+    /// A chunk beyond its window: the request fails at both ends, and only this one (L12).
+    fn overrun(&self, asker: End, chunk: &Frame) {
+        self.counters.drop_frame("credit_violation", FrameType::Chunk.name());
+        let stream = chunk.stream_id.as_deref().unwrap_or_default();
+        let message = format!("stream {stream:?} sent a chunk beyond its window");
+        self.abort(
+            asker,
+            Ending::CreditViolation,
+            &Error::new(ErrorKind::CreditViolation, message),
+        );
+    }
+
+    /// `link` is gone: what it answered fails, what it asked for is cancelled.
+    pub(super) fn gone(&self, link: LinkId, reason: &Reason) {
+        let ends = {
+            let mut state = self.state.lock();
+            state.ports.remove(&link);
+            state.routes.of_link(link)
+        };
+        let left = Error::with_code(
+            ErrorKind::Cancelled,
+            "ABORTED_COLLATERAL",
+            AttributionClass::Environment,
+            format!("who asked for it is gone: {}", reason.message()),
+        );
+        for asker in ends {
+            if asker.link == link {
+                self.abort(asker, Ending::Cancelled, &left);
+            } else {
+                self.fail(asker, Ending::MasterDied, reason);
+            }
+        }
+    }
+
+    /// Ends a request at once: CANCEL to who answers, ERR to who asked.
+    fn abort(&self, asker: End, ending: Ending, reason: &Reason) {
+        let (route, kin) = {
+            let mut state = self.state.lock();
+            let kin = state.routes.descendants(asker);
+            let Some(route) = state.routes.end(asker, ending, now()) else { return };
+            (route, kin)
+        };
+        let cancel = cancel(route.server.flow, reason);
+        for child in kin {
+            self.cancel_child(child, &cancel);
+        }
+        let _gone = self.pass(route.server.link, cancel); // a dead one has nobody to tell
+        self.answer(asker, reason);
+    }
+
+    /// Ends a request whose handler is out of reach: ERR to who asked.
+    fn fail(&self, asker: End, ending: Ending, reason: &Reason) {
+        let ended = self.state.lock().routes.end(asker, ending, now());
+        if ended.is_some() {
+            self.answer(asker, reason);
+        }
+    }
+
+    /// ERR to who asked.
+    fn answer(&self, asker: End, reason: &Reason) {
+        let FlowKey { id, routing_id } = asker.flow;
+        let err = Frame::err(id, routing_id, reason.code(), reason.class(), text(reason));
+        let _gone = self.pass(asker.link, err); // a dead one has nobody to tell
+    }
+
+    /// The request whose handler asked for `child` is cancelled: so is the child (L17).
+    fn cancel_child(&self, child: End, why: &Frame) {
+        let found = self.state.lock().routes.find(child).map(|(_, route)| route.server);
+        let Some(server) = found else { return };
+        let mut cancel = Frame::cancel(server.flow.id, server.flow.routing_id, false);
+        cancel.meta.clone_from(&why.meta);
+        if self.pass(server.link, cancel) == Ok(Passed::Undone) {
+            let message = "the request was cancelled before it was handed on";
+            self.fail(child, Ending::Cancelled, &Error::new(ErrorKind::Cancelled, message));
+        }
+    }
+}
+
+fn cancel(flow: FlowKey, reason: &Reason) -> Frame {
+    let cancel = Frame::cancel(flow.id, flow.routing_id, false);
+    cancel.with_reason(reason.code(), reason.class(), text(reason))
+}
+
+/// What a reason says; no text of a terminal may be empty.
+fn text(reason: &Reason) -> &str {
+    match reason.message() {
+        "" => reason.code(),
+        message => message,
+    }
+}
+
+fn gone() -> Reason {
+    Error::new(ErrorKind::PeerDied, "the connection it was to go by is gone")
+}

@@ -1,0 +1,534 @@
+//! [`Switch`]: what hosts and callers connect to.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::sync::Weak;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::offer::{Matcher, Offer, SameTags, offered};
+use super::router::{Destination, Router};
+use super::stats;
+use super::table::LinkId;
+use crate::account::Counters;
+use crate::cartridge::{IDENTITY, Manifest, serve_identity};
+use crate::engine::identify;
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, NetworkPolicy};
+use crate::link::{
+    Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, read_notice,
+    socket_pair, spawn_quiet, welcome,
+};
+use crate::request::{Connection, Role, Unroutable, peer_gone};
+use crate::stream::MAX_ITEM;
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::time::Deadline;
+use crate::wait::block_on;
+use crate::wait::owed::Owed;
+use crate::wait::watched::{Watched, until};
+use crate::{Engine, Peer};
+
+/// Connections that may be in the middle of joining at once.
+const JOINING: usize = 64;
+
+/// How a switch works.
+#[derive(Clone)]
+pub struct SwitchOptions {
+    /// What is proposed to callers. A request goes to a host only if the windows at both of its ends
+    /// are equal: a relay that let one side start with more than the other takes would break the
+    /// promise that credit is a buffer (L10, L11).
+    pub limits: Limits,
+    /// How long a newcomer may take until it has proved who it is.
+    pub join_timeout: Duration,
+    /// What hosts and their cartridges may do on the network.
+    pub policy: NetworkPolicy,
+    /// Which offered cap serves a cap that is asked for.
+    pub matcher: Arc<dyn Matcher>,
+}
+
+impl Default for SwitchOptions {
+    /// The protocol's limits, 10 s to join, the whole network, caps with the same tags.
+    fn default() -> Self {
+        SwitchOptions {
+            limits: Limits::default(),
+            join_timeout: Duration::from_secs(10),
+            policy: NetworkPolicy::Full,
+            matcher: Arc::new(SameTags),
+        }
+    }
+}
+
+impl std::fmt::Debug for SwitchOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SwitchOptions").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// A relay between hosts, which offer caps, and callers. Cheap to clone; any thread may use it.
+///
+/// A caller takes it for one large cartridge: [`Engine::attach`] to a connection of it, and call. Credit
+/// is end to end: the switch passes it on, and makes and swallows none (L11). It holds no more than
+/// the windows of the streams that go through it.
+///
+/// Dropping the last handle closes it.
+#[derive(Clone)]
+pub struct Switch(Arc<Shut>);
+
+/// Closes the switch when the last handle goes; the links hold the inside.
+struct Shut(Arc<Inner>);
+
+impl Drop for Shut {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+struct Inner {
+    options: SwitchOptions,
+    router: Router,
+    /// Requests are numbered from 1.
+    numbers: AtomicU64,
+    links: Mutex<BTreeMap<LinkId, Arc<Member>>>,
+    next_link: AtomicU64,
+    joining: Mutex<usize>,
+    listeners: Mutex<Vec<Arc<Listener>>>,
+    owed: Arc<Owed>,
+    closed: AtomicBool,
+}
+
+/// One connection.
+struct Member {
+    name: String,
+    connection: Arc<Connection>,
+    limits: Limits,
+    /// A host's offer; none for a caller.
+    offer: Option<Mutex<Offer>>,
+}
+
+impl Switch {
+    /// A switch that nobody is connected to.
+    #[must_use]
+    pub fn new(options: SwitchOptions) -> Self {
+        let inner = Inner {
+            options,
+            router: Router::default(),
+            numbers: AtomicU64::new(0),
+            links: Mutex::default(),
+            next_link: AtomicU64::new(0),
+            joining: Mutex::new(0),
+            listeners: Mutex::default(),
+            owed: Arc::default(),
+            closed: AtomicBool::new(false),
+        };
+        Switch(Arc::new(Shut(Arc::new(inner))))
+    }
+
+    /// Lets whoever connects to `address` join, until the switch is closed. Answers where it
+    /// listens: port 0 takes a free port.
+    ///
+    /// # Errors
+    /// `Io`, naming the address; `Closed` if the switch is.
+    pub fn listen(&self, address: &Address) -> Result<Address, Error> {
+        let inner = self.inner();
+        inner.check_open()?;
+        let listener = Arc::new(Listener::bind(address)?);
+        let place = listener.address().clone();
+        inner.listeners.lock().push(Arc::clone(&listener));
+        let accepting = Arc::downgrade(inner);
+        spawn_quiet("accept", move || accept_all(&accepting, &listener))
+            .map_err(|e| Error::new(ErrorKind::Io, format!("no thread to accept on: {e}")))?;
+        if inner.closed.load(Ordering::Acquire) {
+            inner.close(); // it was closed meanwhile
+        }
+        Ok(place)
+    }
+
+    /// Lets one newcomer, host or caller, join over any transport. Returns once it has; `name` is for
+    /// people.
+    ///
+    /// # Errors
+    /// `Handshake` if it does not agree, is too slow, or fails the identity check; `PeerDied` if it
+    /// leaves; `Malformed` or `FrameTooLarge` if it writes something else than frames.
+    pub fn attach(
+        &self,
+        name: &str,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> Result<(), Error> {
+        join(self.inner(), name, reader, writer)
+    }
+
+    /// A caller in this process: calls go through the switch to whatever host offers the cap.
+    ///
+    /// # Errors
+    /// As [`Engine::attach`].
+    pub fn caller(&self, engine: &Engine) -> Result<Peer, Error> {
+        let [(reader, writer), (far_reader, far_writer)] = socket_pair()?;
+        let inner = Arc::clone(self.inner());
+        spawn_quiet("join", move || {
+            // What goes wrong is told at the other end.
+            let _told = join(&inner, "caller", far_reader, far_writer);
+        })
+        .map_err(|e| Error::new(ErrorKind::Io, format!("no thread to join on: {e}")))?;
+        engine.attach(reader, writer)
+    }
+
+    /// The caps that hosts offer now, sorted.
+    #[must_use]
+    pub fn caps(&self) -> Vec<String> {
+        let mut caps: Vec<String> = Vec::new();
+        for member in self.inner().links.lock().values() {
+            if let Some(offer) = &member.offer {
+                caps.extend(offer.lock().caps.iter().map(|cap| cap.urn.clone()));
+            }
+        }
+        caps.sort_unstable();
+        caps.dedup();
+        caps
+    }
+
+    /// Gives every host something to keep, with RELAY_STATE. The switch does not look into it.
+    ///
+    /// # Errors
+    /// Why the last of those that failed is gone; the others have it.
+    pub fn set_state(&self, state: &[u8]) -> Result<(), Error> {
+        let members: Vec<_> = self.inner().links.lock().values().cloned().collect();
+        let mut last = Ok(());
+        for member in members.iter().filter(|member| member.offer.is_some()) {
+            let frame = Frame::relay_state(Bytes::copy_from_slice(state));
+            last = member.connection.wire().lanes.control(frame).and(last);
+        }
+        last
+    }
+
+    /// What goes through it, and what was lost, as JSON: live requests with their streams, the last
+    /// 64 that ended, drops, stragglers, what each host tells of itself.
+    #[must_use]
+    pub fn stats(&self) -> serde_json::Value {
+        let inner = self.inner();
+        let links = inner.links.lock();
+        let names: BTreeMap<_, _> =
+            links.iter().map(|(link, member)| (*link, member.name.clone())).collect();
+        let hosts = links.values().filter_map(|member| {
+            let told = member.offer.as_ref()?.lock().stats.clone();
+            Some((member.name.clone(), told))
+        });
+        let hosts: serde_json::Map<_, _> = hosts.collect();
+        drop(links);
+        let losses = inner.router.counters.snapshot();
+        inner.router.with(|routes| stats::switch(routes, &names, &losses, hosts))
+    }
+
+    /// Ends it: every connection ends, every request fails with `Closed`.
+    pub fn close(&self) {
+        self.inner().close();
+    }
+
+    fn inner(&self) -> &Arc<Inner> {
+        &self.0.0
+    }
+}
+
+impl std::fmt::Debug for Switch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Switch({} connections)", self.inner().links.lock().len())
+    }
+}
+
+impl Inner {
+    fn check_open(&self) -> Result<(), Error> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(was_closed()),
+            false => Ok(()),
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for listener in std::mem::take(&mut *self.listeners.lock()) {
+            listener.close();
+        }
+        let members: Vec<_> = self.links.lock().values().cloned().collect();
+        for member in members {
+            member.connection.die(&was_closed());
+        }
+    }
+
+    /// The host that a request for `cap` of `link` goes to: of those that offer it, the one with the
+    /// fewest requests.
+    fn choose(&self, link: LinkId, cap: &str) -> Result<(LinkId, String, u64), Error> {
+        let links = self.links.lock();
+        let asked_with = links.get(&link).map(|member| member.limits.initial_credit);
+        let mut offers = Vec::new();
+        for (id, member) in links.iter() {
+            let Some(offer) = &member.offer else { continue };
+            if let Some(urn) = offer.lock().serving(cap, &*self.options.matcher) {
+                offers.push((*id, urn, member.limits.initial_credit));
+            }
+        }
+        drop(links);
+        if offers.is_empty() {
+            return Err(Error::new(ErrorKind::NoHandler, format!("no host offers {cap}")));
+        }
+        let theirs = offers[0].2;
+        offers.retain(|(_, _, window)| Some(*window) == asked_with);
+        offers.into_iter().min_by_key(|(id, _, _)| self.router.load(*id)).ok_or_else(|| {
+            let ours = asked_with.unwrap_or_default();
+            let message = format!(
+                "the host that offers {cap} takes windows of {theirs}, the caller's connection has {ours}: they must be equal"
+            );
+            Error::with_code(ErrorKind::LimitReached, "WINDOW_MISMATCH", ErrorKind::LimitReached.class(), message)
+        })
+    }
+}
+
+fn was_closed() -> Reason {
+    Error::new(ErrorKind::Closed, "the switch was closed")
+}
+
+fn accept_all(switch: &Weak<Inner>, listener: &Listener) {
+    let mut count = 0_u64;
+    loop {
+        let (reader, writer) = match listener.accept() {
+            Ok(Some(ends)) => ends,
+            Ok(None) => return,
+            Err(_) if switch.strong_count() > 0 => continue, // out of sockets: the next may do
+            Err(_) => return,
+        };
+        let Some(inner) = switch.upgrade() else { return };
+        count += 1;
+        let name = format!("{}#{count}", listener.address());
+        {
+            let mut joining = inner.joining.lock();
+            if *joining >= JOINING {
+                continue; // dropping the writer turns it away
+            }
+            *joining += 1;
+        }
+        let newcomer = Arc::clone(&inner);
+        let spawned = spawn_quiet("join", move || {
+            // Whoever does not get in is told by the end of its connection.
+            let _told = join(&newcomer, &name, reader, writer);
+            *newcomer.joining.lock() -= 1;
+        });
+        if spawned.is_err() {
+            *inner.joining.lock() -= 1;
+        }
+    }
+}
+
+/// How far a newcomer has come.
+struct Joining {
+    outcome: Watched<Option<Result<Joined, Error>>>,
+}
+
+type Joined = (LinkId, Arc<Member>);
+
+fn join(
+    inner: &Arc<Inner>,
+    name: &str,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+) -> Result<(), Error> {
+    inner.check_open()?;
+    let deadline = Deadline::after(inner.options.join_timeout);
+    let joining = Arc::new(Joining { outcome: Watched::new(None) });
+    let telling = Arc::clone(&joining);
+    let (switch, label) = (Arc::clone(inner), name.to_owned());
+    let too_late = Arc::new(AtomicBool::new(false));
+    let late = Arc::clone(&too_late);
+    spawn_quiet("reader", move || serve(&switch, &label, reader, writer, &telling, &late))
+        .map_err(|e| Error::new(ErrorKind::Io, format!("no reader thread: {e}")))?;
+    let slow = |what: &str| {
+        let limit = inner.options.join_timeout;
+        Error::new(ErrorKind::Handshake, format!("`{name}` did not {what} within {limit:?}"))
+    };
+    let joined = until(joining, |joining| &joining.outcome, Option::take);
+    let (link, member) = match block_on(joined, deadline) {
+        Ok(joined) => joined?,
+        Err(_) => {
+            too_late.store(true, Ordering::Release);
+            return Err(slow("say who it is"));
+        }
+    };
+    let Some(offer) = &member.offer else { return Ok(()) };
+    member.connection.wire().lanes.control(Frame::policy(inner.options.policy))?;
+    let identified = match block_on(identify(&member.connection), deadline) {
+        Ok(identified) => identified,
+        Err(_) => Err(slow("answer the identity check")),
+    };
+    match identified {
+        Ok(()) => offer.lock().verified = true,
+        Err(error) => {
+            let error = error.context(format!("`{name}` does not pass the identity check"));
+            inner.links.lock().remove(&link);
+            member.connection.die(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The reading thread of one connection.
+fn serve<R: Read, W: Write + Send + 'static>(
+    inner: &Arc<Inner>,
+    name: &str,
+    reader: R,
+    writer: W,
+    joining: &Arc<Joining>,
+    too_late: &AtomicBool,
+) {
+    let tell = |outcome| joining.outcome.update(|told| *told = Some(outcome));
+    let mut reader = FrameReader::new(reader);
+    let mut writer = FrameWriter::new(writer);
+    let manifest = Bytes::from(Manifest::new("switch", env!("CARGO_PKG_VERSION")).to_json());
+    let ours = inner.options.limits;
+    let welcomed = welcome(&mut reader, &mut writer, ours, manifest, Bytes::from_static(b"{}"));
+    let (limits, offer) = match welcomed {
+        Ok(Newcomer::Caller(limits)) => (limits, None),
+        Ok(Newcomer::Host(Notice { limits, manifest })) => match offered(&manifest) {
+            Ok(offer) => (limits, Some(Mutex::new(offer))),
+            Err(error) => return tell(Err(error)),
+        },
+        Err(error) => return tell(Err(peer_gone(&error))),
+    };
+    let counters: Arc<Counters> = Arc::clone(&inner.router.counters);
+    let owed = Arc::clone(&inner.owed);
+    let started = Connection::start(writer, limits, MAX_ITEM, owed, counters, Reason::clone);
+    let connection = match started {
+        Ok(connection) => connection,
+        Err(error) => return tell(Err(error)),
+    };
+    let member = Arc::new(Member {
+        name: name.to_owned(),
+        connection: Arc::clone(&connection),
+        limits,
+        offer,
+    });
+    let link = inner.next_link.fetch_add(1, Ordering::Relaxed);
+    inner.router.add(link, &connection);
+    inner.links.lock().insert(link, Arc::clone(&member));
+    tell(Ok((link, Arc::clone(&member))));
+    if inner.closed.load(Ordering::Acquire) || too_late.load(Ordering::Acquire) {
+        connection.die(&was_closed());
+    }
+    let role = Link { inner: Arc::downgrade(inner), link, member: Arc::clone(&member) };
+    let reason = connection.read_all(&mut reader, &role);
+    let reason = reason.context(format!("`{name}` left the switch"));
+    connection.die(&reason);
+    inner.links.lock().remove(&link);
+    inner.router.gone(link, &connection.reason());
+}
+
+/// What a switch does with the frames of one connection.
+struct Link {
+    inner: Weak<Inner>,
+    link: LinkId,
+    member: Arc<Member>,
+}
+
+impl Link {
+    fn is_host(&self) -> bool {
+        self.member.offer.is_some()
+    }
+
+    fn admit(&self, connection: &Arc<Connection>, frame: Frame) -> Result<(), Error> {
+        let inner = self.inner.upgrade().ok_or_else(was_closed)?;
+        let cap = frame.cap.clone().unwrap_or_default();
+        if cap == IDENTITY && !self.is_host() {
+            // The switch's own, toward a caller.
+            return serve_identity(connection, &frame);
+        }
+        let (link, cap, window) = inner.choose(self.link, &cap)?;
+        let number = inner.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let flow = FlowKey::new(frame.id, Some(MessageId::Uint(number)));
+        let to = Destination { link, flow, cap, is_peer: self.is_host(), window };
+        inner.router.open(self.link, frame, to);
+        Ok(())
+    }
+}
+
+impl Role for Link {
+    fn request(&self, connection: &Arc<Connection>, frame: Frame) {
+        let (id, routing_id) = (frame.id, frame.routing_id);
+        if let Err(error) = self.admit(connection, frame) {
+            // A dead link has nobody to tell.
+            let _ = connection.refuse(id, routing_id, &error);
+        }
+    }
+
+    fn relay(&self, _connection: &Arc<Connection>, frame: Frame) -> Result<(), Unroutable> {
+        let Some(inner) = self.inner.upgrade() else {
+            return Err(Unroutable { lately_ended: true });
+        };
+        let direct = !self.is_host() && frame.is_flow();
+        let (id, lost) = (frame.id, inner.router.relay(self.link, frame));
+        if let Err(Unroutable { lately_ended: false }) = &lost
+            && direct
+        {
+            // A direct caller has to learn that there is no such request; a grant is moot.
+            let message = format!("there is no request {id}");
+            let unknown = Error::with_code(
+                ErrorKind::Protocol,
+                "UNKNOWN_REQUEST",
+                ErrorKind::Protocol.class(),
+                message,
+            );
+            let _ = self.member.connection.refuse(id, None, &unknown);
+        }
+        lost
+    }
+
+    fn relay_talk(&self, _connection: &Arc<Connection>, frame: &Frame) -> Result<(), Reason> {
+        let (FrameType::RelayNotify, Some(offer)) = (frame.frame_type, &self.member.offer) else {
+            let name = frame.frame_type.name();
+            let message = format!("{name} is not for this connection to send");
+            return Err(Error::new(ErrorKind::Protocol, message));
+        };
+        let notice = read_notice(frame)?;
+        let fresh = offered(&notice.manifest)?;
+        let mut offer = offer.lock();
+        *offer = Offer { verified: offer.verified, ..fresh };
+        Ok(())
+    }
+
+    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        if frame.meta.is_some() {
+            return Ok(()); // an answer
+        }
+        let Some(inner) = self.inner.upgrade() else { return Ok(()) };
+        let losses = inner.router.counters.snapshot();
+        connection.wire().lanes.control(Frame::heartbeat_reply(
+            frame.id,
+            losses.drops_total(),
+            losses.stragglers_total(),
+            losses.overruns,
+            Bytes::from_static(b"{}"),
+        ))
+    }
+
+    fn policy(&self, _frame: &Frame) -> Result<(), Reason> {
+        match self.is_host() {
+            true => Err(Error::new(
+                ErrorKind::Protocol,
+                "a policy came from a host; it is the switch's",
+            )),
+            false => Ok(()), // hosts have the switch's own
+        }
+    }
+
+    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        let error = Error::new(ErrorKind::Protocol, "hello came after the handshake");
+        connection.refuse(frame.id, None, &error)
+    }
+}
+
+/// Connects to the switch that listens at `address`, as a caller.
+///
+/// # Errors
+/// `Io` naming the address, or as [`Engine::attach`].
+pub fn call_through(engine: &Engine, address: &Address) -> Result<Peer, Error> {
+    let (reader, writer) = connect(address)?;
+    engine.attach(reader, writer)
+}

@@ -1,0 +1,249 @@
+//! What a relay knows of the requests that go through it: where each came from, where it went, what
+//! has passed, and what became of it. Nothing here waits or writes.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Instant;
+
+use crate::frame::{FlowKey, Frame, FrameType, MessageId};
+use crate::model::disposition::{Disposition, RING_SIZE};
+
+use super::tally::{StreamTally, Way};
+
+/// One connection of a relay.
+pub(super) type LinkId = u64;
+
+/// One end of a request: the connection, and the ids that its frames carry there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct End {
+    pub(super) link: LinkId,
+    pub(super) flow: FlowKey,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ending {
+    /// Its handler's END.
+    End,
+    /// Its handler's ERR.
+    Err,
+    /// A CANCEL that reached nobody, or an asker that went away.
+    Cancelled,
+    /// The connection to its handler is gone.
+    MasterDied,
+    /// One of its senders ran past a window (L12).
+    CreditViolation,
+}
+
+impl Ending {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Ending::End => "end",
+            Ending::Err => "err",
+            Ending::Cancelled => "cancelled",
+            Ending::MasterDied => "master_died",
+            Ending::CreditViolation => "credit_violation",
+        }
+    }
+}
+
+/// One live request.
+pub(super) struct Route {
+    /// Who asked.
+    pub(super) asker: End,
+    /// Who answers.
+    pub(super) server: End,
+    pub(super) cap: String,
+    /// A call that a handler made, and not one from outside.
+    pub(super) is_peer: bool,
+    /// The request whose handler asked for this one.
+    pub(super) parent: Option<End>,
+    /// A flow frame of it has passed.
+    pub(super) streaming: bool,
+    /// Its terminal has passed.
+    pub(super) ending: Option<Ending>,
+    /// Chunks that each of its streams may send before the first grant.
+    pub(super) window: u64,
+    pub(super) streams: BTreeMap<(Way, Option<String>), StreamTally>,
+    pub(super) opened: Instant,
+    pub(super) last: Instant,
+}
+
+/// What is kept of an ended request.
+#[derive(Clone, Debug)]
+pub(super) struct Summary {
+    pub(super) asker: End,
+    pub(super) server: End,
+    pub(super) cap: String,
+    pub(super) is_peer: bool,
+    pub(super) ending: Ending,
+    pub(super) lifetime_ms: u64,
+    pub(super) frames: (u64, u64),
+    pub(super) bytes: (u64, u64),
+}
+
+/// Why a request is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// A live request of this asker has this id.
+    Live,
+    /// It had one lately: an id is used once.
+    EndedLately,
+    /// As many are live as may be.
+    Full,
+}
+
+/// The requests of one relay, by both of their ends.
+#[derive(Default)]
+pub(super) struct Routes {
+    live: HashMap<End, Route>,
+    /// The end that answers → the end that asked, which is the key of `live`.
+    served: HashMap<End, End>,
+    ended: VecDeque<Summary>,
+    registered: u64,
+    by_ending: BTreeMap<Ending, u64>,
+}
+
+impl Routes {
+    /// Lets a request in.
+    pub(super) fn open(&mut self, route: Route, limit: usize) -> Result<(), Refused> {
+        let asker = route.asker;
+        if self.live.contains_key(&asker) || self.served.contains_key(&route.server) {
+            return Err(Refused::Live);
+        }
+        if self.ended_lately(asker) {
+            return Err(Refused::EndedLately);
+        }
+        if self.live.len() >= limit {
+            return Err(Refused::Full);
+        }
+        self.served.insert(route.server, asker);
+        self.live.insert(asker, route);
+        self.registered = self.registered.saturating_add(1);
+        Ok(())
+    }
+
+    /// The live request that a frame which came from `end` belongs to, and which way it goes.
+    pub(super) fn find(&mut self, end: End) -> Option<(Way, &mut Route)> {
+        if let Some(asker) = self.served.get(&end) {
+            return self.live.get_mut(asker).map(|route| (Way::ToAsker, route));
+        }
+        self.live.get_mut(&end).map(|route| (Way::ToServer, route))
+    }
+
+    /// What becomes of a frame that came from `end`.
+    pub(super) fn dispose(&self, end: End) -> Disposition {
+        let live = self.live.contains_key(&end) || self.served.contains_key(&end);
+        crate::model::disposition::dispose(live, self.ended_lately(end))
+    }
+
+    fn ended_lately(&self, end: End) -> bool {
+        self.ended.iter().any(|summary| summary.asker == end || summary.server == end)
+    }
+
+    /// Ends a request, once: it leaves nothing but a summary (L7).
+    pub(super) fn end(&mut self, asker: End, ending: Ending, now: Instant) -> Option<Route> {
+        let route = self.live.remove(&asker)?;
+        self.served.remove(&route.server);
+        let ending = route.ending.unwrap_or(ending); // the first way to end stays
+        if u64::try_from(self.ended.len()).is_ok_and(|held| held >= RING_SIZE) {
+            self.ended.pop_front();
+        }
+        let total = |way: Way, what: fn(&StreamTally) -> u64| {
+            let of_way = route.streams.iter().filter(|((w, _), _)| *w == way);
+            of_way.fold(0_u64, |sum, (_, tally)| sum.saturating_add(what(tally)))
+        };
+        self.ended.push_back(Summary {
+            asker,
+            server: route.server,
+            cap: route.cap.clone(),
+            is_peer: route.is_peer,
+            ending,
+            lifetime_ms: millis(now.saturating_duration_since(route.opened)),
+            frames: (total(Way::ToServer, |t| t.frames), total(Way::ToAsker, |t| t.frames)),
+            bytes: (total(Way::ToServer, |t| t.bytes), total(Way::ToAsker, |t| t.bytes)),
+        });
+        let count = self.by_ending.entry(ending).or_default();
+        *count = count.saturating_add(1);
+        Some(route)
+    }
+
+    /// The requests that `link` asked for or answers, by who asked.
+    pub(super) fn of_link(&self, link: LinkId) -> Vec<End> {
+        let touches = |route: &&Route| route.asker.link == link || route.server.link == link;
+        self.live.values().filter(touches).map(|route| route.asker).collect()
+    }
+
+    /// The requests that the handler of `parent` asked for, children of children included.
+    pub(super) fn descendants(&self, parent: End) -> Vec<End> {
+        let mut found = vec![parent];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            let children = self.live.values().filter(|route| route.parent == Some(parent));
+            let fresh: Vec<_> =
+                children.map(|route| route.asker).filter(|end| !found.contains(end)).collect();
+            found.extend(fresh);
+            next += 1;
+        }
+        found.split_off(1)
+    }
+
+    /// The request that the handler on `link` knows as `id`, for a call that names it its parent.
+    pub(super) fn served_as(&self, link: LinkId, id: MessageId) -> Option<End> {
+        let mut served = self.served.iter();
+        served.find(|(end, _)| end.link == link && end.flow.id == id).map(|(_, asker)| *asker)
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = &Route> {
+        self.live.values()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.live.len()
+    }
+
+    pub(super) fn ended(&self) -> impl Iterator<Item = &Summary> {
+        self.ended.iter()
+    }
+
+    pub(super) fn registered(&self) -> u64 {
+        self.registered
+    }
+
+    pub(super) fn by_ending(&self) -> &BTreeMap<Ending, u64> {
+        &self.by_ending
+    }
+}
+
+impl Route {
+    /// Counts a frame. False if it is a chunk beyond its stream's window (L12): it must not pass.
+    pub(super) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> bool {
+        self.last = now;
+        self.streaming |= frame.frame_type.is_flow() && frame.frame_type != FrameType::Req;
+        let key = match frame.frame_type {
+            FrameType::Credit => {
+                (way.back(), self.credited(way.back(), frame.stream_id.as_deref()))
+            }
+            _ => (way, frame.stream_id.clone()),
+        };
+        let window = self.window;
+        self.streams.entry(key).or_insert_with(|| StreamTally::new(window)).note(frame)
+    }
+
+    /// The stream of data way `way` that a grant credits; `None` collects those that credit none.
+    fn credited(&self, way: Way, named: Option<&str>) -> Option<String> {
+        let open = || {
+            self.streams
+                .iter()
+                .filter(|((w, name), tally)| *w == way && name.is_some() && !tally.ended)
+                .map(|((_, name), _)| name.as_deref())
+        };
+        match named {
+            Some(name) => Some(name.to_owned()),
+            None => crate::credit::credited(open(), None).flatten().map(str::to_owned),
+        }
+    }
+}
+
+pub(super) fn millis(elapsed: std::time::Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}

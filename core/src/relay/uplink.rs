@@ -1,0 +1,150 @@
+//! A host's connection to its switch.
+
+use std::io::{Read, Write};
+use std::sync::Weak;
+
+use bytes::Bytes;
+
+use super::host::{Inner, UPLINK, was_closed};
+use crate::account::Counters;
+use crate::cartridge::{IDENTITY, serve_identity};
+use crate::error::{Error, ErrorKind, Reason};
+use crate::frame::{Frame, FrameType};
+use crate::link::{FrameReader, FrameWriter, spawn_quiet};
+use crate::request::{Connection, Role, Unroutable};
+use crate::stream::MAX_ITEM;
+use crate::sync::Arc;
+use crate::time::Deadline;
+use crate::wait::block_on;
+use crate::wait::watched::{Watched, until};
+
+/// Joins a switch; returns once it has taken the host in.
+pub(super) fn join(
+    host: &Arc<Inner>,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+) -> Result<(), Error> {
+    let limits = host.options.engine.limits;
+    let counters: Arc<Counters> = Arc::clone(&host.router.counters);
+    let mut writer = FrameWriter::new(writer);
+    writer.set_max_frame(limits.max_frame);
+    writer.write(&host.notice())?;
+    let owed = Arc::clone(&host.owed);
+    let connection = Connection::start(writer, limits, MAX_ITEM, owed, counters, Reason::clone)?;
+    {
+        let mut uplink = host.uplink.lock();
+        if uplink.as_ref().is_some_and(|uplink| uplink.is_dead().is_none()) {
+            drop(uplink);
+            connection.die(&was_closed());
+            let message = "this host has joined a switch already";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        *uplink = Some(Arc::clone(&connection));
+    }
+    host.router.add(UPLINK, &connection);
+    let joining = Arc::new(Joining { outcome: Watched::new(None) });
+    let role = Uplink { host: Arc::downgrade(host), joining: Arc::clone(&joining) };
+    let (left, reading) = (Arc::clone(host), Arc::clone(&connection));
+    spawn_quiet("reader", move || {
+        let mut reader = FrameReader::new(reader);
+        reader.set_max_frame(limits.max_frame);
+        let reason = reading.read_all(&mut reader, &role).context("the switch is gone");
+        reading.die(&reason);
+        role.joining.tell(Err(reading.reason()));
+        left.router.gone(UPLINK, &reading.reason());
+    })
+    .map_err(|e| Error::new(ErrorKind::Io, format!("no reader thread: {e}")))?;
+    let limit = host.options.engine.handshake_timeout;
+    let joined = until(joining, |joining| &joining.outcome, |outcome| outcome.clone());
+    block_on(joined, Deadline::after(limit)).unwrap_or_else(|_| {
+        let message = format!("the switch did not take the host in within {limit:?}");
+        let error = Error::new(ErrorKind::Handshake, message);
+        connection.die(&error);
+        Err(error)
+    })
+}
+
+/// How far the host has come with its switch.
+struct Joining {
+    outcome: Watched<Option<Result<(), Error>>>,
+}
+
+impl Joining {
+    fn tell(&self, outcome: Result<(), Error>) {
+        self.outcome.update(|told| {
+            told.get_or_insert(outcome);
+        });
+    }
+}
+
+/// What a host does with the frames of its switch.
+struct Uplink {
+    host: Weak<Inner>,
+    joining: Arc<Joining>,
+}
+
+impl Role for Uplink {
+    fn request(&self, connection: &Arc<Connection>, frame: Frame) {
+        let (id, routing_id) = (frame.id, frame.routing_id);
+        let admitted = match (self.host.upgrade(), frame.cap.as_deref()) {
+            (_, Some(IDENTITY)) => serve_identity(connection, &frame),
+            (Some(host), _) => host.admit(frame),
+            (None, _) => Err(was_closed()),
+        };
+        if let Err(error) = admitted {
+            // A dead link has nobody to tell.
+            let _ = connection.refuse(id, routing_id, &error);
+        }
+    }
+
+    fn relay(&self, _connection: &Arc<Connection>, frame: Frame) -> Result<(), Unroutable> {
+        match self.host.upgrade() {
+            Some(host) => host.router.relay(UPLINK, frame),
+            None => Err(Unroutable { lately_ended: true }),
+        }
+    }
+
+    fn relay_talk(&self, _connection: &Arc<Connection>, frame: &Frame) -> Result<(), Reason> {
+        if frame.frame_type != FrameType::RelayState {
+            return Err(Error::new(
+                ErrorKind::Protocol,
+                "relay_notify came from the switch; it is a host's to send",
+            ));
+        }
+        if let Some(host) = self.host.upgrade() {
+            host.state.update(|state| *state = frame.payload.clone());
+        }
+        Ok(())
+    }
+
+    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        if frame.meta.is_some() {
+            return Ok(()); // an answer
+        }
+        let losses = connection.wire().counters.snapshot();
+        connection.wire().lanes.control(Frame::heartbeat_reply(
+            frame.id,
+            losses.drops_total(),
+            losses.stragglers_total(),
+            losses.overruns,
+            Bytes::from_static(b"{}"),
+        ))
+    }
+
+    fn policy(&self, frame: &Frame) -> Result<(), Reason> {
+        let (Some(host), Some(policy)) = (self.host.upgrade(), frame.network_policy()) else {
+            return Ok(());
+        };
+        self.joining.tell(Ok(())); // the switch's first word: it has taken the host in
+        let slots: Vec<_> = host.slots.lock().iter().cloned().collect();
+        for (_, peer) in slots.iter().filter_map(|slot| slot.peer()) {
+            let _gone = peer.set_policy(policy); // told by its reader
+        }
+        Ok(())
+    }
+
+    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+        let error = Error::new(ErrorKind::Protocol, "hello came after the handshake");
+        connection.refuse(frame.id, None, &error)
+    }
+}
