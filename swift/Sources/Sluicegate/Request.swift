@@ -68,8 +68,16 @@ public final class Request: Sendable {
   public var isCancelled: Bool { cancelReason != nil }
 
   /// Waits until the handler has to stop, and answers why; kind `closed` if it ended before.
+  ///
+  /// The handler's own task is cancelled for the same reason at about the same time, and is answered
+  /// all the same. A task that is cancelled for any other reason throws `CancellationError`.
   public func cancelled() async throws -> SluicegateError {
-    SluicegateError(try await core.cancelled().answer())
+    do {
+      return SluicegateError(try await core.cancelled().answer())
+    } catch let cancellation as CancellationError {
+      guard let reason = cancelReason else { throw cancellation }
+      return reason
+    }
   }
 
   /// Ends the request as done, with a final progress and a last word. Every output is closed first,

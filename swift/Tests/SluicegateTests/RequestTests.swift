@@ -84,6 +84,28 @@ final class RequestTests: XCTestCase {
     }
   }
 
+  /// The handler's task is cancelled while it waits to be told: it is told, whichever comes first.
+  func testAHandlerThatWaitsForItsCancelIsToldTheReason() async throws {
+    try await watched(.seconds(60)) {
+      var cartridge = Cartridge(name: "tested", version: "1")
+      let (begun, told) = (Gate(window: 0), Gate(window: 0))
+      cartridge.handle(Self.cap) { request in
+        begun.grant(1)
+        let reason = try await request.cancelled()
+        XCTAssertEqual(reason.code, "MY_REASON")
+        told.grant(1)
+      }
+      let pair = try await Pair(cartridge)
+      for _ in 0..<300 {
+        let call = try pair.peer.call(Self.cap.urn)
+        try await begun.acquire()
+        call.cancel(SluicegateError(code: "MY_REASON", class: .user, message: "stop"))
+        try await told.acquire()
+      }
+      await pair.engine.close()
+    }
+  }
+
   func testReleasingACallCancelsIt() async throws {
     try await watched {
       let (begun, stopped) = (Gate(window: 0), Gate(window: 0))

@@ -20,8 +20,12 @@ func until(_ condition: () -> Bool) async {
   while !condition() { await Task.yield() }
 }
 
-/// Resident memory of this process, in bytes.
+/// Resident memory of this process, in bytes, once the allocator has given back all that is free: its
+/// pools grow with the number of threads that happened to free at once.
 func residentMemory() throws -> Int {
+  if let trim = dlsym(nil, "malloc_trim") {
+    _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
+  }
   let statm = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
   let pages = statm.split(separator: " ")[1]
   return (Int(pages) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
