@@ -8,8 +8,8 @@ use std::{env, fs};
 
 /// The rooms that wait, and what they stand on.
 const ROOMS: &[&str] = &[
-    "account", "check", "credit", "error", "frame", "link", "model", "request", "stream", "sync", "time",
-    "wait",
+    "account", "check", "credit", "error", "frame", "link", "model", "request", "stream", "sync",
+    "time", "wait",
 ];
 
 fn main() {
@@ -48,10 +48,10 @@ fn mutate(name: &str, own: &Path, core: &Path, copy: &Path) -> PathBuf {
     };
     loop {
         let found = field("mutant").unwrap_or_else(|| panic!("mutants.txt has no mutant {name:?}"));
-        let [file, was, becomes] = ["file", "was", "becomes"].map(|what| {
-            field(what).unwrap_or_else(|| panic!("mutant {found:?} says no {what:?}"))
-        });
-        let _checks = field("caught by").unwrap_or_else(|| panic!("mutant {found:?}: caught by what?"));
+        let [file, was, becomes] = ["file", "was", "becomes"]
+            .map(|what| field(what).unwrap_or_else(|| panic!("mutant {found:?} says no {what:?}")));
+        let _checks =
+            field("caught by").unwrap_or_else(|| panic!("mutant {found:?}: caught by what?"));
         if found != name {
             continue;
         }

@@ -140,7 +140,10 @@ fn foreign_wait() {
                 signal.1.wait(&mut rung);
             }
         }
-        assert!(polls.load(Ordering::Relaxed) <= 2, "one wake is enough: the credit is taken for it");
+        assert!(
+            polls.load(Ordering::Relaxed) <= 2,
+            "one wake is enough: the credit is taken for it"
+        );
         giving.end();
         assert_eq!(gate.available(), 0);
     });

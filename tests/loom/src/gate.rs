@@ -113,7 +113,10 @@ fn grant_or_close() {
         let taken = waiting.end();
         let left = gate.available();
         // A grant that came after the close did nothing.
-        assert!(matches!((&taken, left), (Ok(()), 0) | (Err(_), 0 | 1)), "{taken:?} with {left} left");
+        assert!(
+            matches!((&taken, left), (Ok(()), 0) | (Err(_), 0 | 1)),
+            "{taken:?} with {left} left"
+        );
         assert_eq!((gate.waiting(), gate.is_closed()), (0, true));
     });
 }

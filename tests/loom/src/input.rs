@@ -29,7 +29,8 @@ fn arrivals_and_end() {
         reading.end();
         assert_eq!(stream.stats().window, 2, "everything was given back");
         wire.lanes.close();
-        crate::wait::block_on(wire.lanes.finished(), crate::time::Deadline::NEVER).expect("no limit");
+        crate::wait::block_on(wire.lanes.finished(), crate::time::Deadline::NEVER)
+            .expect("no limit");
         let granted: u64 = written.frames().iter().filter_map(|frame| frame.credit).sum();
         assert_eq!(granted, 2);
     });
@@ -77,7 +78,8 @@ fn two_readers() {
         assert_eq!(own + other.end(), 1, "the value reaches one of them, the end both");
         reading.end();
         wire.lanes.close();
-        crate::wait::block_on(wire.lanes.finished(), crate::time::Deadline::NEVER).expect("no limit");
+        crate::wait::block_on(wire.lanes.finished(), crate::time::Deadline::NEVER)
+            .expect("no limit");
         assert_eq!(written.kinds(), [FrameType::Credit]);
     });
 }

@@ -56,9 +56,11 @@ impl std::io::Write for Slow {
 
 fn control_first() {
     every(2, || {
-        let (written, turn) = (Written::default(), Arc::new((Mutex::new(Turn::default()), Condvar::default())));
+        let (written, turn) =
+            (Written::default(), Arc::new((Mutex::new(Turn::default()), Condvar::default())));
         let slow = FrameWriter::new(Slow { to: written.clone(), turn: Arc::clone(&turn) });
-        let lanes = Lanes::start(slow, 1 << 20, Arc::new(Counters::default()), |reason| reason).expect("a thread");
+        let lanes = Lanes::start(slow, 1 << 20, Arc::new(Counters::default()), |reason| reason)
+            .expect("a thread");
         lanes.flow(Frame::req(flow().id, None, "cap", "")).expect("open");
         let mut state = turn.0.lock();
         while !state.begun {
@@ -101,9 +103,12 @@ fn taken_is_written() {
 fn kill_releases() {
     every(2, || {
         let (wire, _) = rig::wire(1);
-        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER).expect("no limit").expect("open");
+        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER)
+            .expect("no limit")
+            .expect("open");
         let lanes = wire.lanes.clone();
-        let waiting = go(move || block_on(lanes.room(1), Deadline::NEVER).expect("no limit").map(drop));
+        let waiting =
+            go(move || block_on(lanes.room(1), Deadline::NEVER).expect("no limit").map(drop));
         wire.lanes.kill(Error::new(ErrorKind::PeerDied, "gone"));
         assert_eq!(waiting.end().expect_err("no room ever came").kind(), ErrorKind::PeerDied);
         drop(whole);
@@ -114,7 +119,9 @@ fn kill_releases() {
 fn room_returns() {
     every(2, || {
         let (wire, written) = rig::wire(1);
-        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER).expect("no limit").expect("open");
+        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER)
+            .expect("no limit")
+            .expect("open");
         wire.lanes.chunk(rig::chunk(0), whole).expect("open");
         // All the room is taken until that chunk is written.
         let room = block_on(wire.lanes.room(1), Deadline::NEVER).expect("no limit").expect("open");

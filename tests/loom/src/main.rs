@@ -42,8 +42,16 @@ type Check = (&'static str, fn());
 
 #[cfg(loom)]
 fn checks() -> Vec<Check> {
-    [bell::CHECKS, gate::CHECKS, router::CHECKS, owed::CHECKS, input::CHECKS, lanes::CHECKS, terminal::CHECKS]
-        .concat()
+    [
+        bell::CHECKS,
+        gate::CHECKS,
+        router::CHECKS,
+        owed::CHECKS,
+        input::CHECKS,
+        lanes::CHECKS,
+        terminal::CHECKS,
+    ]
+    .concat()
 }
 
 #[cfg(shuttle)]

@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use crate::account::Counters;
 use crate::credit::CreditRouter;
-use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, Limits, MessageId, encode_bytes, fnv1a64};
+use crate::frame::{
+    CreditDirection, FlowKey, Frame, FrameType, Limits, MessageId, encode_bytes, fnv1a64,
+};
 use crate::link::{FrameReader, FrameWriter, Lanes};
 use crate::stream::{InputCore, InputStream, Mode, StreamInfo, Wire};
 use crate::sync::Arc;
@@ -46,19 +48,21 @@ pub fn flow() -> FlowKey {
     FlowKey::new(MessageId::Uint(1), None)
 }
 
-/// A link with windows of `initial_credit` chunks.
+/// Windows of `initial_credit` chunks, and chunks of 128 bytes.
 pub fn limits(initial_credit: u64) -> Limits {
-    Limits { initial_credit, ..Limits::DEFAULT }
+    Limits { initial_credit, max_chunk: 128, ..Limits::DEFAULT }
 }
 
 /// A link, and what it writes.
 pub fn wire(initial_credit: u64) -> (Arc<Wire>, Written) {
-    let (limits, written, counters) = (limits(initial_credit), Written::default(), Arc::new(Counters::default()));
+    let (limits, written, counters) =
+        (limits(initial_credit), Written::default(), Arc::new(Counters::default()));
     let writer = FrameWriter::new(written.clone());
     let lanes = Lanes::start(writer, limits.max_frame, Arc::clone(&counters), |reason| reason)
         .expect("a thread can be started");
     let router = CreditRouter::new();
-    let wire = Wire { lanes, router, owed: Arc::new(Owed::default()), limits, max_item: 1024, counters };
+    let wire =
+        Wire { lanes, router, owed: Arc::new(Owed::default()), limits, max_item: 1024, counters };
     (Arc::new(wire), written)
 }
 

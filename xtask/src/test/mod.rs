@@ -4,6 +4,7 @@ mod c;
 mod conformance;
 mod go;
 mod installed;
+mod loom;
 mod python;
 mod readme;
 mod rust;
@@ -30,6 +31,7 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::new("rust-fmt", move |_| rust::fmt(repo)),
         Step::new("rust-clippy", move |_| rust::clippy(repo)),
         Step::new("rust-test", move |tally| rust::test(repo, tally)),
+        Step::new("loom", |tally| loom::test(repo, tally)),
         Step::new("c-header", move |_| c::header(repo)),
         Step::new("c-test", move |tally| c::test(repo, tally)),
         Step::new("c-checkers", move |tally| c::checkers(repo, tally)),
