@@ -202,7 +202,8 @@ Proof. destruct at_; split; reflexivity. Qed.
 Definition shown (f : Facts.frame_type -> N) : list (Facts.frame_type * N) :=
   filter (fun e => negb (snd e =? 0)) (map (fun k => (k, f k)) kinds).
 
-(** A snapshot shows a kind with its count, if and only if it ever happened. *)
+(** A snapshot shows a kind with its count, if and only if it ever happened
+    (L8). *)
 Theorem shown_iff_happened f k n : In (k, n) (shown f) <-> n = f k /\ n <> 0.
 Proof.
   unfold shown; rewrite filter_In, in_map_iff; cbn; split.
@@ -210,7 +211,7 @@ Proof.
   - intros [-> Z]; split; [exists k; split; [reflexivity|apply every_kind]|lia].
 Qed.
 
-(** The total beside the map is the sum of the map. *)
+(** The total beside the map is the sum of the map (L8). *)
 Theorem total_is_the_sum_of_the_shown f : sum (map snd (shown f)) = total f.
 Proof.
   unfold shown, total; induction kinds as [|k ks IH]; cbn; [reflexivity|].
@@ -218,7 +219,7 @@ Proof.
 Qed.
 
 (** Between two snapshots, each taken at one moment, no counter falls, and their difference is what
-    was seen in between. *)
+    was seen in between (L8). *)
 Theorem later_snapshots_agree es later at_ :
   let a := after none es in
   let b := after none (es ++ later) in

@@ -9,7 +9,7 @@ Import ListNotations.
 Open Scope N_scope.
 Set Default Timeout 30.
 
-Section End_.
+Section Ends.
 Context {chunk : Type}.
 Implicit Types (h : hop chunk) (c : list (hop chunk)) (s : system chunk).
 
@@ -259,4 +259,4 @@ Proof.
   - destruct (IH T It) as [C H]; destruct (D H) as [X Y]; cbn; rewrite C, Y; auto.
 Qed.
 
-End End_.
+End Ends.

@@ -1,6 +1,7 @@
 (** Fan-in: many sources into one consumer, a chain each.
 
-    The consumer takes from any stream that has something, in whatever order it likes. Windows are
+    The consumer takes from any stream that has something, in whatever order it likes, by one reader
+    for all or by one for each: what a single reader does is among the runs shown here. Windows are
     separate, so what one stream does or fails to do is nothing to the others. *)
 
 From Coq Require Import NArith List Bool Lia ZifyBool ZifyN.

@@ -67,9 +67,12 @@ Proof.
   destruct (w =? 0) eqn:Z; lia.
 Qed.
 
-(** And it is what the host said, if it said one. *)
-Theorem noticed_is_what_was_said w : 1 <= w -> Relay.noticed (Some w) = w.
-Proof. intros P; unfold Relay.noticed, U64.eqb; destruct (w =? 0) eqn:Z; [lia|reflexivity]. Qed.
+(** And it is what the host said, if it said one; else 32, as the wire has it. *)
+Theorem noticed_is_what_was_said w :
+  (1 <= w -> Relay.noticed (Some w) = w) /\ Relay.noticed (Some 0) = 32 /\ Relay.noticed None = 32.
+Proof.
+  repeat split; intros P; unfold Relay.noticed, U64.eqb; destruct (w =? 0) eqn:Z; [lia|reflexivity].
+Qed.
 
 (** ** A larger window is not safe *)
 
