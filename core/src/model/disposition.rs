@@ -29,8 +29,8 @@ pub enum Registration {
 /// What the ring of ended requests does with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Remembered {
-    /// It is in the ring; nothing changes, and it keeps its place.
-    Already,
+    /// It is in the ring, and moves to the newest place.
+    Renew,
     /// It enters as the newest.
     Enter,
     /// It enters as the newest, and the oldest is forgotten.
@@ -71,7 +71,7 @@ pub const fn register(closed: bool, live: bool, count: u64, limit: u64) -> Regis
 #[must_use = "this only answers, it changes nothing"]
 pub const fn remember(known: bool, held: u64) -> Remembered {
     if known {
-        Remembered::Already
+        Remembered::Renew
     } else if held < RING_SIZE {
         Remembered::Enter
     } else {

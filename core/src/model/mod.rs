@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod negotiate;
 pub mod overflow;
 pub mod phase;
+pub mod relay;
 pub mod reorder;
 pub mod target;
 pub mod window;

@@ -56,7 +56,7 @@ impl<T> Inner<T> {
     fn note_ended(&mut self, key: FlowKey) {
         let known = self.ended_set.contains(&key);
         match disposition::remember(known, self.ended.len() as u64) {
-            Remembered::Already => return,
+            Remembered::Renew => self.ended.retain(|ended| *ended != key),
             Remembered::Enter => {}
             Remembered::EnterForgetOldest => {
                 if let Some(oldest) = self.ended.pop_front() {

@@ -15,6 +15,7 @@ From Sluicegate Require Import Decide.Cancel
   Decide.Negotiate
   Decide.Overflow
   Decide.Phase
+  Decide.Relay
   Decide.Reorder
   Decide.Target
   Decide.Window
@@ -39,6 +40,7 @@ Extraction Library Ledger.
 Extraction Library Negotiate.
 Extraction Library Overflow.
 Extraction Library Phase.
+Extraction Library Relay.
 Extraction Library Reorder.
 Extraction Library Target.
 Extraction Library Window.

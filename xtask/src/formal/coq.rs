@@ -62,13 +62,19 @@ impl Theories {
     }
 
     /// The files that require `file`, at any distance, each behind those that it requires itself.
+    /// The law of the same name stands as far in front as that allows.
     pub fn dependents(&self, file: &str) -> Vec<String> {
+        let own = file.replace("Decide/", "Law/");
         let mut found: Vec<String> = vec![file.to_owned()];
         loop {
-            let next = self.requires.iter().find(|(name, requires)| {
+            let ready = |(name, requires): &(&String, &Vec<String>)| {
                 !found.contains(name)
                     && requires.iter().any(|required| found.contains(required))
                     && requires.iter().all(|r| found.contains(r) || !self.reaches(r, file))
+            };
+            let first = |name: &str| !self.requires.contains_key(&own) || self.reaches(&own, name);
+            let next = self.requires.iter().filter(ready).min_by_key(|(name, _)| {
+                (**name != own, !first(name), !name.starts_with(own.trim_end_matches(".v")))
             });
             let Some((next, _)) = next else { break };
             found.push(next.clone());

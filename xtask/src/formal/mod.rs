@@ -7,6 +7,7 @@ mod kernel;
 mod mutants;
 mod regenerate;
 mod rust;
+mod scripts;
 
 use anyhow::Result;
 
@@ -19,7 +20,8 @@ use coq::Theories;
 pub use regenerate::regenerate_if_possible;
 
 /// What the proofs take.
-const PACKAGES: &[Package] = &[Package::program("coq", "coqc")];
+const PACKAGES: &[Package] =
+    &[Package::program("coq", "coqc"), Package::program("ocaml", "ocamlopt")];
 
 #[derive(clap::Args, Default)]
 pub struct Options {
@@ -45,6 +47,7 @@ pub fn run(repo: &Repo, options: &Options, tally: &mut Tally) -> Result<()> {
         Step::new("coqchk", |_| kernel::check(&Theories::open(repo)?)),
         Step::new("assumptions", |_| assumptions::check(&Theories::open(repo)?)),
         Step::new("rust", |_| regenerate::regenerate(repo, check)),
+        Step::new("scripts", |_| scripts::run(repo, check)),
         Step::new("mutants", |_| mutants::run(repo, &Theories::open(repo)?)),
     ];
     step::run("formal", &options.select, steps, tally)

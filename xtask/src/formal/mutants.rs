@@ -35,7 +35,7 @@ pub fn run(repo: &Repo, theories: &Theories) -> Result<()> {
                         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
                         let Some(mutant) = next else { return Ok(()) };
                         let verdict = copy.judge(mutant)?;
-                        println!("{}: {}: {verdict}", mutant.file, mutant.name);
+                        println!("{mutant}: {verdict}");
                         verdicts
                             .lock()
                             .unwrap_or_else(PoisonError::into_inner)
@@ -52,7 +52,7 @@ pub fn run(repo: &Repo, theories: &Theories) -> Result<()> {
     let others: Vec<_> = verdicts
         .iter()
         .filter(|(_, verdict)| !verdict.is_killed())
-        .map(|(mutant, verdict)| format!("{}: {}: {verdict}", mutant.file, mutant.name))
+        .map(|(mutant, verdict)| format!("{mutant}: {verdict}"))
         .collect();
     if others.is_empty() { Ok(()) } else { bail!("not killed:\n{}", others.join("\n")) }
 }
@@ -84,8 +84,7 @@ impl<'a> Copy<'a> {
     /// Compiles the changed decision, then what depends on it until something breaks.
     fn judge(&self, mutant: &Mutant) -> Result<Verdict> {
         let text = fs::read_to_string(self.original.folder.join(&mutant.file))?;
-        let changed = text.replacen(&mutant.replace, &mutant.with, 1);
-        fs::write(self.theories.folder.join(&mutant.file), changed)?;
+        fs::write(self.theories.folder.join(&mutant.file), mutant.applied(&text)?)?;
         let mut touched = vec![mutant.file.clone()];
         let mut verdict = match self.theories.compile_one(&mutant.file) {
             Ok(()) => Verdict::Survived,

@@ -1,6 +1,7 @@
 //! The list of mutants: one file of `formal/mutants` for each file of decisions.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
@@ -15,9 +16,11 @@ const FEWEST: usize = 3;
 pub struct Mutant {
     /// `Decide/Gate.v`
     pub file: String,
+    /// The definition that it changes.
+    pub definition: String,
     /// What is wrong in it, in words.
     pub name: String,
-    /// Stands in the file exactly once.
+    /// Stands in the definition exactly once.
     pub replace: String,
     pub with: String,
 }
@@ -54,6 +57,7 @@ fn parse(text: &str) -> Result<Vec<Mutant>> {
             };
             Ok(Mutant {
                 file: file.to_owned(),
+                definition: text("definition")?,
                 name: text("name")?,
                 replace: text("replace")?,
                 with: text("with")?,
@@ -62,24 +66,44 @@ fn parse(text: &str) -> Result<Vec<Mutant>> {
         .collect()
 }
 
-/// Each mutant changes one place of a file that is there, and each file of decisions has enough.
-pub fn check(mutants: &[Mutant], theories: &Theories) -> Result<()> {
-    let mut names = BTreeSet::new();
-    for mutant in mutants {
-        let Mutant { file, name, replace, with } = mutant;
-        let text = fs::read_to_string(theories.folder.join(file))
-            .with_context(|| format!("mutant {name:?}: formal/theories/{file}"))?;
-        let found = text.matches(replace.as_str()).count();
+impl fmt::Display for Mutant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.file, self.definition, self.name)
+    }
+}
+
+impl Mutant {
+    /// The changed text of the file.
+    pub fn applied(&self, text: &str) -> Result<String> {
+        let Mutant { file, definition, name, replace, with } = self;
+        let start = text
+            .find(&format!("Definition {definition} "))
+            .with_context(|| format!("mutant {name:?}: {file} defines no {definition}"))?;
+        let end = text[start..].find("\nDefinition ").map_or(text.len(), |length| start + length);
+        let found = text[start..end].matches(replace.as_str()).count();
         if found != 1 {
             bail!(
-                "mutant {name:?} of {file}: its text stands there {found} times, and not once:\n{replace}"
+                "mutant {name:?}: its text stands in {definition} of {file} {found} times, and not once:\n{replace}"
             );
         }
         if replace == with {
             bail!("mutant {name:?} of {file} changes nothing");
         }
-        if !names.insert((file, name)) {
-            bail!("two mutants of {file} are called {name:?}");
+        let changed = text[start..end].replacen(replace.as_str(), with, 1);
+        Ok(format!("{}{changed}{}", &text[..start], &text[end..]))
+    }
+}
+
+/// Each mutant can be applied, and each file of decisions has enough.
+pub fn check(mutants: &[Mutant], theories: &Theories) -> Result<()> {
+    let mut names = BTreeSet::new();
+    for mutant in mutants {
+        let Mutant { file, definition, name, .. } = mutant;
+        let text = fs::read_to_string(theories.folder.join(file))
+            .with_context(|| format!("mutant {name:?}: formal/theories/{file}"))?;
+        mutant.applied(&text)?;
+        if !names.insert((file, definition, name)) {
+            bail!("two mutants of {definition} in {file} are called {name:?}");
         }
     }
     for file in theories.files_in("Decide") {
@@ -97,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_and_a_wrong_one_is_refused() {
-        let list = "file = \"Decide/Gate.v\"\n[[mutant]]\nname = \"n\"\nreplace = '''a\nb'''\nwith = \"c\"\n";
+        let list = "file = \"Decide/Gate.v\"\n[[mutant]]\ndefinition = \"d\"\nname = \"n\"\nreplace = '''a\nb'''\nwith = \"c\"\n";
         let mutants = parse(list).expect("a list");
         assert_eq!(
             (mutants[0].file.as_str(), mutants[0].replace.as_str()),
@@ -109,7 +133,27 @@ mod tests {
         ] {
             assert_eq!(parse(wrong).err().expect("refused").to_string(), why);
         }
-        let lacking = parse("file = \"f\"\n[[mutant]]\nname = \"n\"\nreplace = \"a\"\n");
+        let lacking =
+            parse("file = \"f\"\n[[mutant]]\ndefinition = \"d\"\nname = \"n\"\nreplace = \"a\"\n");
         assert!(lacking.err().expect("refused").to_string().contains("without `with`"));
+    }
+
+    #[test]
+    fn a_mutant_changes_one_place_of_its_definition() {
+        let mutant = |replace: &str| Mutant {
+            file: "f".to_owned(),
+            definition: "b".to_owned(),
+            name: "n".to_owned(),
+            replace: replace.to_owned(),
+            with: "y".to_owned(),
+        };
+        let text = "Definition a := x.\nDefinition b := x + 1 + 1.\nDefinition c := x.\n";
+        assert_eq!(
+            mutant("x").applied(text).expect("applies"),
+            "Definition a := x.\nDefinition b := y + 1 + 1.\nDefinition c := x.\n"
+        );
+        for wrong in ["1", "z", "y"] {
+            assert!(mutant(wrong).applied(text).is_err(), "{wrong}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::body::{Body, is_const};
 use super::ir::{Field, Function, Model, Module, Place, Shape, Type, TypeDef, Variant};
@@ -121,23 +121,28 @@ impl Lower<'_> {
         let item = self.item(name)?;
         refuse_keyword(name).map_err(|why| self.refused(item, name, &why))?;
         let value = &declaration["value"];
-        let (argnames, body) = match text(value, "what")? {
-            "expr:lambda" => (list(value, "argnames")?.as_slice(), &value["body"]),
-            _ => (&[][..], value),
+        let (mut argnames, body) = match text(value, "what")? {
+            "expr:lambda" => (list(value, "argnames")?.clone(), value["body"].clone()),
+            _ => (Vec::new(), value.clone()),
         };
-        if argnames.len() != item.parts.len() {
+        if argnames.len() > item.parts.len() {
             return Err(self.refused(item, name, "takes an argument that it does not name"));
         }
+        // Extraction leaves the last arguments out where they are only handed on.
+        let handed_on: Vec<_> =
+            item.parts[argnames.len()..].iter().map(|part| part.name.as_str()).collect();
+        let body = &applied(body, &handed_on);
+        argnames.extend(handed_on.iter().map(|name| Value::from(*name)));
         let mut types = Vec::new();
         let mut rest = &declaration["type"];
-        for _ in argnames {
+        for _ in &argnames {
             types.push(self.ty(&rest["left"], item)?);
             rest = &rest["right"];
         }
         let result = self.ty(rest, item)?;
         let owner = self.owner(types.first(), &result);
         let mut params = Vec::new();
-        for ((part, argname), ty) in item.parts.iter().zip(argnames).zip(types) {
+        for ((part, argname), ty) in item.parts.iter().zip(&argnames).zip(types) {
             refuse_keyword(&part.name).map_err(|why| self.refused(item, &part.name, &why))?;
             let unused = argname == "_";
             params
@@ -219,6 +224,21 @@ impl Lower<'_> {
     fn refused(&self, item: &Item, name: &str, why: &str) -> anyhow::Error {
         anyhow!("{}:{}: `{name}` {why}", self.source.file, item.line_of(name))
     }
+}
+
+/// `body`, applied to these variables.
+fn applied(mut body: Value, variables: &[&str]) -> Value {
+    if variables.is_empty() {
+        return body;
+    }
+    let variables = variables.iter().map(|name| json!({ "what": "expr:rel", "name": name }));
+    if body["what"] == "expr:apply"
+        && let Some(args) = body["args"].as_array_mut()
+    {
+        args.extend(variables);
+        return body;
+    }
+    json!({ "what": "expr:apply", "func": body, "args": variables.collect::<Vec<_>>() })
 }
 
 /// The type that a function of the tree takes first, if that is one of its own file. A projection

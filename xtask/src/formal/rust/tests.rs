@@ -137,6 +137,16 @@ fn an_added_digit_goes_unless_it_tells_two_names_apart() {
 }
 
 #[test]
+fn arguments_that_are_only_handed_on_are_there() {
+    let text = "(** Less. *)\nDefinition less (a b : N) : bool := U64.ltb a b.\n(** More. *)\nDefinition more (a b : N) : bool := less b a.";
+    let ty = || arrow(NAT, arrow(NAT, ty("Datatypes.bool")));
+    let less = json!({ "what": "expr:global", "name": "U64.ltb" });
+    let more = term("more", ty(), &["a", "b"], apply("less", &[var("b"), var("a")]));
+    let rust = written(text, vec![term("less", ty(), &[], less), more]);
+    assert!(rust.contains("fn less(a: u64, b: u64) -> bool {\n    a < b\n}"), "{rust}");
+}
+
+#[test]
 fn an_unknown_global_is_refused_by_name_and_line() {
     let refusal = refused_body("N.pred n", apply("BinNat.N.pred", &[var("n")]));
     assert_eq!(refusal, "Decide/Tank.v:5: `BinNat.N.pred` is not of the fragment");
