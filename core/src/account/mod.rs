@@ -4,9 +4,13 @@
 //! * **stragglers**: frames that crossed a terminal in flight, benign, by frame type;
 //! * **overruns**: reality was faster than the consumer.
 
+mod standing;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
+
+pub use standing::{Cause, Standing, StandingRequest};
 
 use crate::sync::{AtomicU64, Mutex, Ordering};
 

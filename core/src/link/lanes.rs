@@ -11,7 +11,7 @@ use std::io::Write;
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
-use crate::credit::CreditGate;
+use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
 use crate::sync::{Arc, Mutex};
@@ -138,10 +138,19 @@ impl Lanes {
 
     /// Waits for room for a chunk's bytes on this link.
     pub(crate) async fn room(&self, bytes: usize) -> Result<Room, Reason> {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let cost = bytes.saturating_add(CHUNK_COST).min(ROOM);
+        let cost = cost(bytes);
         self.0.room.acquire(cost).await?;
         Ok(Room { gate: self.0.room.clone(), cost })
+    }
+
+    /// Room for a chunk's bytes, if it is there.
+    pub(crate) fn try_room(&self, bytes: usize) -> Result<Option<Room>, Reason> {
+        let cost = cost(bytes);
+        match self.0.room.try_acquire(cost) {
+            TryAcquire::Taken => Ok(Some(Room { gate: self.0.room.clone(), cost })),
+            TryAcquire::Wait => Ok(None),
+            TryAcquire::Closed(reason) => Err(reason),
+        }
     }
 
     /// Queues a CHUNK that has its room.
@@ -237,6 +246,11 @@ impl Queue {
     fn uncredited(&self) -> usize {
         (self.control.len() + self.flow.len()).saturating_sub(self.passed)
     }
+}
+
+/// What a chunk takes of the room.
+fn cost(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(CHUNK_COST).min(ROOM)
 }
 
 /// Room on a link, given back when dropped unless the frame that it is for was queued.

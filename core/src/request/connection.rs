@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use super::exchange::{Exchange, Side};
 use super::table::{Disposition, Refused, Table};
-use crate::account::Counters;
+use crate::account::{Counters, StandingRequest};
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
 use crate::link::{FrameReader, FrameWriter, Lanes};
 use crate::stream::Wire;
 use crate::sync::Arc;
-use crate::time::Deadline;
+use crate::time::{Deadline, now};
 use crate::wait::block_on;
 use crate::wait::owed::Owed;
 use crate::wait::watched::{Watched, until};
@@ -107,6 +107,12 @@ impl Connection {
 
     pub(crate) fn live_requests(&self) -> usize {
         self.table.live()
+    }
+
+    /// Everything of the live requests that stands still.
+    pub(crate) fn standings(&self) -> Vec<StandingRequest> {
+        let at = now();
+        self.table.all().iter().flat_map(|exchange| exchange.standings(at)).collect()
     }
 
     /// Makes a request of ours and sends its REQ.

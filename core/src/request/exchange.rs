@@ -5,8 +5,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Weak;
+use std::time::Instant;
 
 use super::terminal::{self, Event, Terminal};
+use crate::account::StandingRequest;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
 use crate::stream::{Abandon, InputCore, Mode, OutputCore, StreamInfo, Wire};
@@ -424,6 +426,23 @@ impl Exchange {
                 input.fail(reason); // what came before the end is still delivered
             }
         }
+    }
+
+    /// Everything of this request that stands still.
+    pub(crate) fn standings(&self, at: Instant) -> Vec<StandingRequest> {
+        let (inputs, outputs) = self.state.with(|state| {
+            (state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone())
+        });
+        let standing = inputs.iter().filter_map(|input| input.standing(at));
+        let standing = standing.chain(outputs.iter().filter_map(|output| output.standing(at)));
+        standing
+            .map(|standing| StandingRequest {
+                request: self.flow.id.to_string(),
+                cap: self.cap.clone(),
+                calls: self.side == Side::Caller,
+                standing,
+            })
+            .collect()
     }
 
     /// True once it has to stop or ends: what still comes of it crossed that in flight.

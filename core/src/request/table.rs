@@ -128,6 +128,11 @@ impl<T> Table<T> {
         inner.live.values().cloned().collect()
     }
 
+    /// The live requests.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        self.inner.lock().live.values().cloned().collect()
+    }
+
     /// How many requests are live.
     pub(crate) fn live(&self) -> usize {
         self.inner.lock().live.len()

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Assembler, Fragment};
 use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
+use crate::account::{Cause, Standing};
 use crate::credit::CreditWindow;
 use crate::error::{Error, ErrorKind, Reason, TimedOut};
 use crate::frame::{CreditDirection, FlowKey, Frame, Value};
@@ -74,7 +75,10 @@ struct State {
     /// Nobody reads on: what still comes is forgotten.
     given_up: bool,
     idle: Duration,
+    /// Somebody asked, and there was nothing.
     idle_since: Option<Instant>,
+    /// Since when something lies unread: the last read, or the first arrival after it.
+    unread_since: Option<Instant>,
 }
 
 impl InputCore {
@@ -141,6 +145,7 @@ impl InputCore {
             let length = u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX);
             state.bytes = state.bytes.saturating_add(length);
             state.stop_idling();
+            state.unread_since.get_or_insert_with(now);
             match self.info.mode {
                 Mode::Scalar => {
                     state.queue.push_back(Arrived::scalar(fragment, frame.meta));
@@ -210,6 +215,26 @@ impl InputCore {
         self.over.store(true, Ordering::Relaxed);
     }
 
+    /// What stands still here, if anything does: values that nobody reads, or a reader without any.
+    pub(crate) fn standing(&self, at: Instant) -> Option<Standing> {
+        let window = self.window.remaining();
+        self.state.with(|state| {
+            let (cause, since) = match (state.queue.is_empty(), &state.end) {
+                (false, _) => (Cause::Unread, state.unread_since?),
+                (true, None) => (Cause::Data, state.idle_since?),
+                (true, Some(_)) => return None,
+            };
+            Some(Standing {
+                stream: self.info.id.clone().unwrap_or_default(),
+                cause,
+                since: at.saturating_duration_since(since),
+                chunks: state.next_index,
+                window,
+                unread: u64::try_from(state.queue.len()).unwrap_or(u64::MAX),
+            })
+        })
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.state.with(|state| state.end.is_some())
     }
@@ -275,6 +300,7 @@ impl State {
     fn take(&mut self) -> Option<Result<Option<Arrived>, Error>> {
         if let Some(arrived) = self.queue.pop_front() {
             self.stop_idling();
+            self.unread_since = (!self.queue.is_empty()).then(now);
             return Some(Ok(Some(arrived)));
         }
         match &self.end {
@@ -526,6 +552,7 @@ impl InputStream {
             initial_credit: self.core().window.size(),
             stalled: state.idle
                 + state.idle_since.map(|s| now().saturating_duration_since(s)).unwrap_or_default(),
+            stalled_for_room: Duration::ZERO,
             ended: state.end.is_some(),
         })
     }

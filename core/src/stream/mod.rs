@@ -90,6 +90,8 @@ pub struct StreamStats {
     pub initial_credit: u64,
     /// Time spent waiting for credit (output), or with nothing to read (input).
     pub stalled: Duration,
+    /// Time spent with credit and without room on the link (output); nothing for an input.
+    pub stalled_for_room: Duration,
     /// True once the stream has ended, in whatever way.
     pub ended: bool,
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, split_text};
 use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
-use crate::account::Counters;
+use crate::account::{Cause, Counters, Standing};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
@@ -67,8 +67,9 @@ struct State {
     bytes: u64,
     closed: bool,
     broken: Option<Error>,
-    stalled: Duration,
-    stalled_since: Option<Instant>,
+    /// Time spent waiting for credit, and for room on the link.
+    stalled: [Duration; 2],
+    stalled_since: Option<(Cause, Instant)>,
 }
 
 impl OutputCore {
@@ -111,6 +112,22 @@ impl OutputCore {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What an emission of this stream waits for, if one does.
+    pub(crate) fn standing(&self, at: Instant) -> Option<Standing> {
+        let state = self.state.lock();
+        let (cause, since) = state.stalled_since?;
+        let (sent, window) = (state.next_index, self.gate.available());
+        drop(state);
+        Some(Standing {
+            stream: self.name.clone(),
+            cause,
+            since: at.saturating_duration_since(since),
+            chunks: sent,
+            window,
+            unread: 0,
+        })
     }
 
     /// Opens the stream on the wire unless that was done; refuses another mode.
@@ -168,7 +185,7 @@ impl OutputCore {
             TryAcquire::Taken => {}
             TryAcquire::Closed(reason) => return Err(reason),
             TryAcquire::Wait => {
-                let _stall = Stall::begin(&self.state);
+                let _stall = Stall::begin(&self.state, Cause::Credit);
                 self.gate.acquire(1).await?;
             }
         }
@@ -181,7 +198,13 @@ impl OutputCore {
         self.wire.check_size(fragment.payload.len(), meta.as_ref())?;
         let credit = self.credit().await?;
         let length = fragment.payload.len();
-        let room = self.wire.lanes.room(length).await?;
+        let room = match self.wire.lanes.try_room(length)? {
+            Some(room) => room,
+            None => {
+                let _stall = Stall::begin(&self.state, Cause::Room);
+                self.wire.lanes.room(length).await?
+            }
+        };
         let FlowKey { id, routing_id } = self.flow;
         let mut state = self.state.lock();
         let mut frame = Frame::new(crate::frame::FrameType::Chunk, id);
@@ -353,8 +376,8 @@ impl Drop for Permit<'_> {
 struct Stall<'a>(&'a Mutex<State>);
 
 impl<'a> Stall<'a> {
-    fn begin(state: &'a Mutex<State>) -> Self {
-        state.lock().stalled_since = Some(now());
+    fn begin(state: &'a Mutex<State>, cause: Cause) -> Self {
+        state.lock().stalled_since = Some((cause, now()));
         Stall(state)
     }
 }
@@ -362,8 +385,9 @@ impl<'a> Stall<'a> {
 impl Drop for Stall<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        if let Some(since) = state.stalled_since.take() {
-            state.stalled += now().saturating_duration_since(since);
+        if let Some((cause, since)) = state.stalled_since.take() {
+            state.stalled[usize::from(cause == Cause::Room)] +=
+                now().saturating_duration_since(since);
         }
     }
 }
@@ -566,13 +590,17 @@ impl OutputStream {
     #[must_use]
     pub fn stats(&self) -> StreamStats {
         let state = self.core.state.lock();
-        let waiting = state.stalled_since.map(|since| now().saturating_duration_since(since));
+        let mut stalled = state.stalled;
+        if let Some((cause, since)) = state.stalled_since {
+            stalled[usize::from(cause == Cause::Room)] += now().saturating_duration_since(since);
+        }
         StreamStats {
             chunks: state.next_index,
             bytes: state.bytes,
             window: self.core.gate.available(),
             initial_credit: self.core.wire.limits.initial_credit,
-            stalled: state.stalled + waiting.unwrap_or_default(),
+            stalled: stalled[0],
+            stalled_for_room: stalled[1],
             ended: state.closed || self.core.gate.is_closed(),
         }
     }
