@@ -4,7 +4,6 @@
 From Coq Require Import NArith Bool List Permutation Lia ZifyBool ZifyN.
 From Sluicegate Require Import Base.U64 Base.Lists Base.Tactics.
 From Sluicegate Require Import Decide.Overflow.
-From Sluicegate Require Decide.Gate.
 Import ListNotations.
 
 Open Scope N_scope.
