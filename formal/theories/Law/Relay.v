@@ -2,7 +2,8 @@
     credit (L11).
 
     The path is a list of legs, a relay between each two, the caller at the top and the handler at
-    the bottom. On each leg frames go down and frames go up, oldest first. Any number of streams
+    the bottom. On each leg frames go down and frames go up, oldest first; a grant may overtake data,
+    as it has a lane of its own wherever frames wait. Any number of streams
     shares the path, in both directions: argument streams go down and their grants up, output streams
     go up and their grants down. Only the two ends know gates and windows. *)
 
@@ -57,6 +58,26 @@ Fixpoint relays (switch coming_down : bool) (i : nat) (legs : list leg) : option
       end
   | S i, a :: t => option_map (cons a) (relays switch coming_down i t)
   | _, _ => None
+  end.
+
+(** A grant overtakes the chunk before it, [k] frames from the front. *)
+Fixpoint overtake (k : nat) (l : list frame) : list frame :=
+  match k, l with
+  | O, x :: y :: rest =>
+      match body x, body y with
+      | Data, Grant _ _ => y :: x :: rest
+      | _, _ => l
+      end
+  | S k, x :: rest => x :: overtake k rest
+  | _, _ => l
+  end.
+
+(** The same on the leg at this place, in one of its directions. *)
+Fixpoint hurries (going_down : bool) (i k : nat) (legs : list leg) : list leg :=
+  match i, legs with
+  | O, a :: t => (if going_down then Leg (overtake k (down a)) (up a) else Leg (down a) (overtake k (up a))) :: t
+  | S i, a :: t => a :: hurries going_down i k t
+  | _, [] => []
   end.
 
 (** ** What the ends do with the path *)
@@ -132,6 +153,7 @@ Definition same_end (a b : Direction.side) : bool :=
 
 Inductive action :=
 | Pass (switch coming_down : bool) (i : nat) (* a relay passes a frame on *)
+| Hurry (going_down : bool) (i k : nat) (* a grant overtakes data on a leg *)
 | Send (s : nat) (* a stream's sender takes a credit and sends a chunk *)
 | Receive (e : Direction.side) (* an end takes a frame off its link *)
 | Consume (s : nat)
@@ -150,6 +172,7 @@ Definition acts (p : path) (a : action) : option path :=
       | Some l => Some (Path l g w q o z)
       | None => None
       end
+  | Hurry going_down i k => Some (Path (hurries going_down i k l) g w q o z)
   | Send s =>
       match Gate.acquire (g s) 1 false with
       | (g', Gate.Taken) =>

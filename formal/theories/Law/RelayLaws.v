@@ -142,6 +142,27 @@ Proof.
     repeat split; [apply Permutation_app_head, P|constructor; assumption|cbn; congruence].
 Qed.
 
+Lemma overtake_permutation k l : Permutation (overtake k l) l.
+Proof.
+  revert l; induction k as [|k IH]; intros [|x l]; cbn; try reflexivity.
+  - destruct l as [|y l]; [reflexivity|]; destruct (body x), (body y); try reflexivity; apply perm_swap.
+  - apply perm_skip, IH.
+Qed.
+
+Lemma hurries_path going_down i k l :
+  Permutation (on_path (hurries going_down i k l)) (on_path l) /\
+  (straight l -> straight (hurries going_down i k l)) /\ (l <> [] -> hurries going_down i k l <> []).
+Proof.
+  revert l; induction i as [|i IH]; intros [|a t]; cbn; try solve [split; [reflexivity|auto]].
+  - repeat split; [|intros S; inversion S as [|? ? [A B] S']; subst; constructor; auto|discriminate].
+    + apply Permutation_app_tail; destruct going_down; cbn;
+        [apply Permutation_app_tail|apply Permutation_app_head]; apply overtake_permutation.
+    + destruct going_down; cbn; split; auto;
+        (eapply Permutation_Forall; [symmetry; apply overtake_permutation|assumption]).
+  - destruct (IH t) as (P & Q & _); repeat split; [|intros S; inversion S; subst; constructor; [|apply Q]; assumption|discriminate].
+    apply Permutation_app_head, P.
+Qed.
+
 (** ** End to end *)
 
 (** What holds in every state, of every stream. *)
@@ -267,12 +288,15 @@ Ltac at_stream i s :=
 Lemma acts_relayed p a p' :
   sound_ends -> relayed p -> acts consumer p a = Some p' -> relayed p'.
 Proof.
-  intros S [] E; destruct p as [l g w q o z], a as [switch coming_down i|s|e|s|s]; cbn in *.
+  intros S [] E; destruct p as [l g w q o z], a as [switch coming_down i|going_down i k|s|e|s|s]; cbn in *.
   - destruct (relays switch coming_down i l) as [l'|] eqn:R; [|discriminate]; injection E as <-.
     destruct (a_relay_touches_nothing _ _ _ _ _ goes_straight0 R) as (P & S' & L).
     constructor; cbn; auto.
     + intros ->; destruct l; cbn in L; congruence.
     + intros s; rewrite (chunks_permutation s _ _ P), (credit_permutation s _ _ P); auto.
+  - injection E as <-; destruct (hurries_path going_down i k l) as (P & Q & N).
+    constructor; cbn; auto.
+    intros s; rewrite (chunks_permutation s _ _ P), (credit_permutation s _ _ P); auto.
   - destruct (Gate.acquire (g s) 1 false) as [g' []] eqn:A; try discriminate; injection E as <-.
     apply acquire_taken in A as (_ & C & A).
     pose proof (end_sends_path (other (consumer s)) (Frame s Data) l some_leg0) as P.
