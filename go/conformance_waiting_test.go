@@ -84,7 +84,7 @@ func replayWaiting(machine string, data []byte) (string, int, error) {
 		return script.Name, 0, err
 	}
 	for range repeats() {
-		for short := 5 * time.Millisecond; ; short *= 2 {
+		for short := 2 * time.Millisecond; ; short *= 2 {
 			err := newReplay(script, short).run()
 			if errors.Is(err, errTooFast) && short < watchdog {
 				continue

@@ -19,7 +19,7 @@ from sluicegate.errors import CreditViolation
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "conformance"
 REPEAT = int(os.environ.get("SLUICEGATE_REPEAT", "1"))
 WATCHDOG = 10.0
-FIRST_LIMIT = 0.005
+FIRST_LIMIT = 0.002
 
 Step = dict[str, Any]
 G = TypeVar("G", bound=GateBase)

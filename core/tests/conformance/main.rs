@@ -111,10 +111,27 @@ fn load(kind: &str) -> Vec<Group> {
 
 #[test]
 fn replays_every_script() {
-    let pure = replay_pure(&load("pure"));
-    let waiting = load("waiting");
+    let scripts = load("pure");
+    let groups = load("waiting");
+    // What waits takes the processor only now and then: all at once.
+    let (pure, ways) = std::thread::scope(|scope| {
+        let pure = scope.spawn(|| replay_pure(&scripts));
+        let ways = [
+            (
+                "blocking call",
+                scope.spawn(|| replay_waiting::<threads::Threads>(&groups, repeats())),
+            ),
+            ("futures", scope.spawn(|| replay_waiting::<futures::Futures>(&groups, repeats()))),
+            (
+                "operations with a bell",
+                scope.spawn(|| replay_waiting::<operations::Operations>(&groups, repeats())),
+            ),
+        ];
+        let pure = pure.join().expect("a replay does not panic");
+        (pure, ways.map(|(name, way)| (name, way.join().expect("a replay does not panic"))))
+    });
     let mut failures = pure.failures;
-    let mut say = |primitive: &str, waiting: Report| {
+    for (primitive, waiting) in ways {
         writeln!(
             std::io::stdout(), // past the capture: the line is for the caller of the tests
             "\nconformance rust | {primitive}: pure {} scripts {} steps, \
@@ -127,9 +144,6 @@ fn replays_every_script() {
         )
         .expect("stdout takes a line");
         failures.extend(waiting.failures);
-    };
-    say("blocking call", replay_waiting::<threads::Threads>(&waiting, repeats()));
-    say("futures", replay_waiting::<futures::Futures>(&waiting, repeats()));
-    say("operations with a bell", replay_waiting::<operations::Operations>(&waiting, repeats()));
+    }
     assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
 }

@@ -11,7 +11,7 @@ struct WaitingRunner {
 
   /// Replays one script, with longer limits until the clock lets it be.
   static func replay(_ script: Script) async throws {
-    var short = Duration.milliseconds(5)
+    var short = Duration.milliseconds(2)
     while short < watchdog {
       var replay = try WaitingRunner(script, short: short)
       do {
