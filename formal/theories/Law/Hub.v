@@ -85,7 +85,7 @@ Definition step (m : machine) (e : event) : option machine :=
   | Join p elements all =>
     match subscribed p elements all with
     | Some s =>
-      Some (Machine (core m) (queue m) (Party s [] [] [] [] [] :: parties m) (may_send m))
+      Some (Machine (core m) (queue m) (Party s [] [] [] [] [] 0 :: parties m) (may_send m))
     | None => Some m
     end
   | End => Some (Machine (upstream_ended (core m)) (queue m) (parties m) 0)
@@ -116,7 +116,7 @@ Record sound (n : N) (m : machine) : Prop := Sound {
 }.
 
 Lemma holds_later n k p : n <= k -> holds n p -> holds k p.
-Proof. intros Hk [H1 H2 H3 H4 H5 H6]; constructor; trivial; lia. Qed.
+Proof. intros Hk [H1 H2 H3 H4 H5 H6 H7 H8]; constructor; trivial; lia. Qed.
 
 Lemma all_later n k l : n <= k -> Forall (holds n) l -> Forall (holds k) l.
 Proof. intros Hk; apply Forall_impl; intros p; apply holds_later; trivial. Qed.
@@ -267,8 +267,21 @@ Theorem each_subscriber_conserves n m p :
   /\ size (box p) <= Overflow.capacity (buffer (decided p)).
 Proof.
   intros Hr Hn Hp; destruct (reached_sound n m Hr Hn) as [_ _ _ _ _ Hl].
-  rewrite Forall_forall in Hl; destruct (Hl p Hp) as [[_ Hh _ _] H2 H3 H4 H5 H6].
+  rewrite Forall_forall in Hl; destruct (Hl p Hp) as [[_ Hh _ _] H2 H3 H4 H5 _ _ _].
   repeat split; trivial; [rewrite (parts_size p H3)|]; lia.
+Qed.
+
+(** A subscriber never receives more than it asked for, and while its subscription runs not one
+    request is forgotten. *)
+Theorem no_subscriber_gets_unasked n m p :
+  reached n m -> fits n -> In p (parties m) ->
+  size (got p) <= wanted p
+  /\ (fits (wanted p) -> is_live (decided p) = true ->
+      owed (decided p) = wanted p - size (got p)).
+Proof.
+  intros Hr Hn Hp; destruct (reached_sound n m Hr Hn) as [_ _ _ _ _ Hl].
+  rewrite Forall_forall in Hl; destruct (Hl p Hp) as [_ _ _ _ _ H6 H7 _].
+  split; [lia|]; intros Hf Hlv; specialize (H7 Hf Hlv); lia.
 Qed.
 
 (** Nothing is lost silently: a subscriber that is waited for, or expelled, loses nothing at all; and
@@ -281,7 +294,7 @@ Theorem no_silent_loss n m p :
       thrown p = [] /\ Overflow.lost (buffer (decided p)) = 0).
 Proof.
   intros Hr Hn Hp; destruct (reached_sound n m Hr Hn) as [_ _ _ _ _ Hl].
-  rewrite Forall_forall in Hl; destruct (Hl p Hp) as [_ H2 _ _ _ H6].
+  rewrite Forall_forall in Hl; destruct (Hl p Hp) as [_ H2 _ _ _ _ _ H6].
   split; [trivial|]; intros Hw; specialize (H6 Hw); rewrite H6 in H2; auto.
 Qed.
 

@@ -25,6 +25,7 @@ Record party := Party {
   thrown : list element;
   released : list element;
   shared : list element;
+  wanted : N; (* all it has asked for *)
 }.
 
 (** Shares until the answer is final, as a shell does. *)
@@ -47,11 +48,11 @@ Fixpoint settle (fuel : nat) (s : subscriber) (l gone : list element) (x : eleme
 (** One element shared with the subscriber. [None] if it must be waited for. *)
 Definition hand (p : party) (x : element) : option party :=
   match settle (S (length (box p))) (decided p) (box p) (thrown p) x with
-  | Some (s, l, gone, HandOn) => Some (Party s l (x :: got p) gone (released p) (x :: shared p))
-  | Some (s, l, gone, Keep) => Some (Party s (l ++ [x]) (got p) gone (released p) (x :: shared p))
-  | Some (s, l, gone, Lose) => Some (Party s l (got p) (x :: gone) (released p) (x :: shared p))
+  | Some (s, l, gone, HandOn) => Some (Party s l (x :: got p) gone (released p) (x :: shared p) (wanted p))
+  | Some (s, l, gone, Keep) => Some (Party s (l ++ [x]) (got p) gone (released p) (x :: shared p) (wanted p))
+  | Some (s, l, gone, Lose) => Some (Party s l (got p) (x :: gone) (released p) (x :: shared p) (wanted p))
   | Some (s, l, gone, Expelled) | Some (s, l, gone, Gone) =>
-    Some (Party s l (got p) gone (released p) (shared p))
+    Some (Party s l (got p) gone (released p) (shared p) (wanted p))
   | _ => None
   end.
 
@@ -64,21 +65,24 @@ Inductive event :=
 Definition step (p : party) (e : event) : option party :=
   match e with
   | Request n =>
-    Some (Party (request (decided p) n) (box p) (got p) (thrown p) (released p) (shared p))
+    Some (Party (request (decided p) n) (box p) (got p) (thrown p) (released p) (shared p)
+            (wanted p + n))
   | Receive =>
     let oldest := match box p with [] => 0 | x :: _ => bytes_of x end in
     let '(s, answer) := receive (decided p) oldest in
     match answer, box p with
-    | Received, x :: rest => Some (Party s rest (x :: got p) (thrown p) (released p) (shared p))
+    | Received, x :: rest => 
+      Some (Party s rest (x :: got p) (thrown p) (released p) (shared p) (wanted p))
     | Received, [] => None
-    | _, _ => Some (Party s (box p) (got p) (thrown p) (released p) (shared p))
+    | _, _ => Some (Party s (box p) (got p) (thrown p) (released p) (shared p) (wanted p))
     end
   | Finish why =>
-    Some (Party (fst (finish (decided p) why)) (box p) (got p) (thrown p) (released p) (shared p))
+    Some (Party (fst (finish (decided p) why)) (box p) (got p) (thrown p) (released p) (shared p)
+            (wanted p))
   | Leave =>
     let '(s, n) := leave (decided p) in
     if n =? size (box p) then
-      Some (Party s [] (got p) (thrown p) (rev (box p) ++ released p) (shared p))
+      Some (Party s [] (got p) (thrown p) (rev (box p) ++ released p) (shared p) (wanted p))
     else None
   end.
 
@@ -95,6 +99,9 @@ Record holds (n : N) (p : party) : Prop := Holds {
   h_parts : Permutation (box p ++ got p ++ thrown p ++ released p) (shared p);
   h_count : size (shared p) <= n;
   h_order : kept_of (rev (got p) ++ box p) (rev (shared p));
+  h_demand : size (got p) + owed (decided p) <= wanted p;
+  h_exact : fits (wanted p) -> is_live (decided p) = true ->
+            size (got p) + owed (decided p) = wanted p;
   h_wait : plan p = Overflow.Backpressure \/ plan p = Overflow.Fail -> thrown p = [];
 }.
 
@@ -113,7 +120,7 @@ Record settled (x : element) (s : subscriber) (l gone : list element)
            | HeldUp => s' = s /\ Overflow.plan (buffer s) = Overflow.Backpressure
                        /\ is_live s = true /\ Overflow.has_room (buffer s) (bytes_of x) = false
            | Expelled => is_live s = true /\ is_live s' = false
-                         /\ Overflow.plan (buffer s) = Overflow.Fail
+                         /\ Overflow.plan (buffer s) = Overflow.Fail /\ owed s' = owed s
            | Gone => is_live s = false /\ s' = s
            | MakeRoom _ => False
            end;
@@ -221,7 +228,7 @@ Lemma hand_total n p x :
   holds n p -> fits (n + 1) -> fits (bytes_of x) ->
   (exists p', hand p x = Some p') \/ holds_up (decided p) (bytes_of x) = true.
 Proof.
-  intros [Hs Hl Hp Hc Ho Hw] Hn Hx; pose proof (parts_size p Hp) as Hsz.
+  intros [Hs Hl Hp Hc Ho Hd Hx0 Hw] Hn Hx; pose proof (parts_size p Hp) as Hsz.
   destruct (settle_settled (S (length (box p))) (decided p) (box p) (thrown p) x)
     as (s' & l' & gone' & answer & He & [T1 T2 T3 T4 T5 T6 T7]); trivial;
     [lia|unfold fits in *; lia|].
@@ -242,37 +249,39 @@ Lemma hand_holds n p x p' :
   /\ (is_live (decided p) = false -> p' = p)
   /\ (is_live (decided p') = true -> shared p' = x :: shared p).
 Proof.
-  intros [Hs Hl Hp Hc Ho Hw] Hn Hx H; pose proof (parts_size p Hp) as Hsz.
+  intros [Hs Hl Hp Hc Ho Hd Hx0 Hw] Hn Hx H; pose proof (parts_size p Hp) as Hsz.
   destruct (settle_settled (S (length (box p))) (decided p) (box p) (thrown p) x)
     as (s' & l' & gone' & answer & He & [T1 T2 T3 T4 T5 T6 T7]); trivial;
     [lia|unfold fits in *; lia|].
-  unfold hand in H; rewrite He in H; destruct p as [s bx gt th rl sh]; cbn in *.
+  unfold hand in H; rewrite He in H; destruct p as [s bx gt th rl sh wt]; cbn in *.
   assert (Hk : kept_of (rev gt ++ l') (rev sh))
     by (apply (kept_trans _ _ (rev gt ++ bx)); [apply kept_app|]; trivial).
   assert (Hall : Permutation (l' ++ gt ++ gone' ++ rl) sh).
   { rewrite <- Hp, !(Permutation_app_swap_app _ gt), !app_assoc.
     apply Permutation_app_tail; rewrite <- !app_assoc; apply Permutation_app_head; trivial. }
-  assert (Hthrown : (plan (Party s' l' gt gone' rl sh) = Overflow.Backpressure
-      \/ plan (Party s' l' gt gone' rl sh) = Overflow.Fail) -> gone' = [] /\ answer <> Lose).
+  assert (Hthrown : (plan (Party s' l' gt gone' rl sh wt) = Overflow.Backpressure
+      \/ plan (Party s' l' gt gone' rl sh wt) = Overflow.Fail) -> gone' = [] /\ answer <> Lose).
   { cbn; rewrite T2; intros Hpl; destruct T7 as (_ & -> & T7); tauto. }
   cbn in Hthrown.
   destruct answer; try discriminate; injection H as <-; cbn.
-  - destruct T6 as (-> & T6 & T6' & T6''); split;
+  - destruct T6 as (-> & T6 & T6' & T6''); assert (Hx1 := fun F => Hx0 F T6''); split;
       [constructor; cbn; rewrite ?size_cons; trivial; try lia; try tauto
       |repeat split; trivial; congruence].
     + symmetry; apply (Permutation_cons_app []); symmetry; exact Hall.
     + rewrite app_nil_r in *; apply kept_snoc; trivial.
-  - split; [constructor; cbn; rewrite ?size_cons; trivial; try lia; try tauto
-           |repeat split; trivial; destruct T6; congruence].
+  - destruct T6 as (T6 & T6'); assert (Hx1 := fun F => Hx0 F T6'); rewrite <- T6 in Hx1.
+    split; [constructor; cbn; rewrite ?size_cons; trivial; try lia; try tauto
+           |repeat split; trivial; congruence].
     + rewrite <- app_assoc; cbn; symmetry; apply Permutation_cons_app; symmetry; trivial.
     + rewrite app_assoc; apply kept_snoc; trivial.
-  - split; [constructor; cbn; rewrite ?size_cons; trivial; try lia;
+  - destruct T6 as (T6 & T6'); assert (Hx1 := fun F => Hx0 F T6'); rewrite <- T6 in Hx1.
+    split; [constructor; cbn; rewrite ?size_cons; trivial; try lia;
               try (intros Hpl; now destruct (Hthrown Hpl))
-           |repeat split; trivial; destruct T6; congruence].
+           |repeat split; trivial; congruence].
     + symmetry; rewrite app_assoc; apply Permutation_cons_app; rewrite <- app_assoc; symmetry; trivial.
     + apply kept_skip_last; trivial.
-  - destruct T6 as (T6 & T6' & T6'').
-    split; [constructor; cbn; trivial; try lia; tauto|repeat split; trivial; congruence].
+  - destruct T6 as (T6 & T6' & T6'' & T6o).
+    split; [constructor; cbn; trivial; try lia; try tauto; congruence|repeat split; trivial; congruence].
   - destruct T6 as (T6 & ->); destruct T7 as (-> & -> & _); [auto|].
     split; [constructor; cbn; trivial; lia|repeat split; trivial; congruence].
 Qed.
@@ -281,9 +290,12 @@ Lemma step_holds n p e :
   holds n p -> fits n ->
   exists p', step p e = Some p' /\ holds n p' /\ plan p' = plan p.
 Proof.
-  intros [Hs Hl Hp Hc Ho Hw] Hn; destruct p as [s bx gt th rl sh]; cbn in *.
+  intros [Hs Hl Hp Hc Ho Hd Hx0 Hw] Hn; destruct p as [s bx gt th rl sh wt]; cbn in *.
   destruct e as [k| |why|]; cbn.
   - eexists; split; [reflexivity|]; split; [constructor; cbn; trivial|trivial].
+    + u64.
+    + intros Hf Hlv; rewrite sat_add_exact by (unfold fits in *; lia).
+      specialize (Hx0 ltac:(unfold fits in *; lia) Hlv); lia.
   - assert (Hs' := Hs); destruct Hs' as [Hr Hh Hb Hwd].
     unfold receive; destruct (U64.eqb (owed s) 0 && negb (U64.eqb (Overflow.held (buffer s)) 0)) eqn:Hz.
     { eexists; split; [reflexivity|]; split; [constructor; cbn; trivial|trivial]. }
@@ -292,7 +304,8 @@ Proof.
         (split; [constructor; cbn; trivial|trivial]).
     + destruct bx as [|x bx]; [rewrite size_nil in Hh; u64|].
       eexists; split; [reflexivity|]; rewrite size_cons in *; cbn [Law.Overflow.total] in *.
-      split; [|trivial]; constructor; cbn; trivial.
+      assert (Hone : sat_sub (owed s) 1 + 1 = owed s) by u64.
+      split; [|trivial]; constructor; cbn; rewrite ?size_cons; trivial; try lia.
       * constructor; cbn; trivial; unfold sat_sub, fits in *; try lia.
         destruct Hwd as [Hwd|(y & [->|Hy] & Hy')]; [left; lia|left; lia|right; exists y].
         pose proof (Law.Overflow.in_total y bx Hy); split; [trivial|lia].
@@ -300,11 +313,12 @@ Proof.
       * rewrite <- app_assoc; exact Ho.
   - eexists; split; [reflexivity|]; destruct Hs as [Hr Hh Hb Hwd].
     unfold finish, Overflow.finish; destruct (Overflow.ended (buffer s)); cbn;
-      (split; [constructor; cbn; trivial; constructor; trivial|trivial]).
+      (split; [constructor; cbn; trivial; try discriminate; constructor; trivial|trivial]).
   - assert (Hs' := Hs); destruct Hs' as [Hr Hh Hb Hwd].
     unfold leave, Overflow.cancel; cbn.
     destruct (Overflow.held (buffer s) =? size bx) eqn:He; [|lia].
-    eexists; split; [reflexivity|]; split; [|trivial]; constructor; cbn; trivial.
+    eexists; split; [reflexivity|]; split; [|trivial]; constructor; cbn; trivial;
+      try lia; try (unfold is_live; cbn; destruct (Overflow.ended (buffer s)); discriminate).
     + constructor; cbn; rewrite ?size_nil; auto; unfold fits in *; lia.
     + rewrite <- Hp, <- (Permutation_rev bx).
       rewrite (Permutation_app_swap_app bx gt); apply Permutation_app_head.
@@ -312,15 +326,32 @@ Proof.
     + apply (kept_trans _ _ (rev gt ++ bx)); [|trivial]; apply kept_app, kept_none.
 Qed.
 
+(** A policy is carried out by the overflow strategy of the subscriber's buffer: to be waited for is
+    backpressure, to be expelled is fail, and to drop is to drop as declared. *)
+Theorem policy_is_carried_out p elements all s :
+  subscribed p elements all = Some s ->
+  Overflow.plan (buffer s) =
+    match p with
+    | HoldUp => Overflow.Backpressure
+    | DropElements how => how
+    | Disconnect => Overflow.Fail
+    end
+  /\ Overflow.capacity (buffer s) = elements /\ owed s = 0 /\ is_live s = true.
+Proof.
+  unfold subscribed, Overflow.opened.
+  destruct (U64.eqb elements 0 || U64.eqb all 0); [discriminate|].
+  intros H; injection H as <-; cbn; destruct p; repeat split.
+Qed.
+
 (** A fresh subscriber. *)
 Lemma subscribed_holds p elements all s :
   fits elements -> fits all -> subscribed p elements all = Some s ->
-  forall n, holds n (Party s [] [] [] [] []).
+  forall n, holds n (Party s [] [] [] [] [] 0).
 Proof.
   intros He Ha Hs n; unfold subscribed in Hs.
   destruct (Overflow.opened (plan_of p) elements all) as [b|] eqn:Hb; [|discriminate].
   injection Hs as <-.
   destruct (Law.Overflow.reached_holds 0 _ (Law.Overflow.reached_fresh _ _ _ _ He Ha Hb))
     as [H1 H2 _ _ _]; [unfold fits; lia|].
-  constructor; cbn in *; trivial; try constructor; rewrite size_nil; lia.
+  constructor; cbn in *; rewrite ?size_nil; trivial; try lia; try constructor.
 Qed.
