@@ -26,6 +26,7 @@
  *                                                                                        _next_output, _next_event, _wait
  *   sluice_event       sluice_call_next_event      you                 any number        none
  *   sluice_terminal    sluice_call_wait            you                 any number        none
+ *   sluice_feed        sluice_feed_new, _command   you                 any number        _recv, _serve
  *
  * Handles. A handle is a number in the clothes of a pointer: never follow it. It is checked by each
  * call: NULL, a handle that was released, one of another kind and garbage are answered with
@@ -73,6 +74,9 @@
   { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0 }
 #define SLUICE_START_OPTIONS_INIT { (uint32_t)sizeof(sluice_start_options), false, false, NULL, 0 }
 #define SLUICE_STREAM_STATS_INIT { (uint32_t)sizeof(sluice_stream_stats), false, 0, 0, 0, 0, 0 }
+#define SLUICE_FEED_OPTIONS_INIT { (uint32_t)sizeof(sluice_feed_options), false, 0, NULL, 0 }
+#define SLUICE_FEED_STATS_INIT { (uint32_t)sizeof(sluice_feed_stats_t), false, 0, 0, 0, 0, 0, 0 }
+#define SLUICE_FEED_META_INIT { (uint32_t)sizeof(sluice_feed_meta), 0, 0, 0, 0, 0 }
 #define SLUICE_CAP_INFO_INIT \
   { (uint32_t)sizeof(sluice_cap_info), false, false, NULL, NULL, NULL, NULL }
 
@@ -397,7 +401,7 @@ typedef struct sluice_cap sluice_cap;
 typedef struct sluice_cartridge sluice_cartridge;
 
 /**
- * A command to start a cartridge with.
+ * A command to start a cartridge or a live source with.
  */
 typedef struct sluice_command sluice_command;
 
@@ -415,6 +419,11 @@ typedef struct sluice_error sluice_error;
  * A log line or progress of a call.
  */
 typedef struct sluice_event sluice_event;
+
+/**
+ * A live feed: both its ends. One that captures by itself has no capture side for the caller.
+ */
+typedef struct sluice_feed sluice_feed;
 
 /**
  * A sender's credit for one stream, in chunks. First come, first served.
@@ -681,6 +690,101 @@ typedef struct {
    */
   const char *out_media;
 } sluice_cap_info;
+
+/**
+ * How a feed is opened. Begin with SLUICE_FEED_OPTIONS_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_FEED_OPTIONS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * The feed ends with SLUICE_FEED_OVERRUN when its ring is full; otherwise the oldest item makes room.
+   */
+  bool fail_on_overrun;
+  /**
+   * Items that the ring can hold; 0: 64.
+   */
+  uint64_t capacity;
+  /**
+   * What is captured, a CBOR map: the metadata of the stream it is served to; NULL: none.
+   */
+  const uint8_t *format;
+  /**
+   * Bytes of it.
+   */
+  size_t format_len;
+} sluice_feed_options;
+
+/**
+ * A feed's figures at one moment, in items; captured = delivered + dropped + held, always. Begin with
+ * SLUICE_FEED_STATS_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_FEED_STATS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * Nothing is captured any more.
+   */
+  bool ended;
+  /**
+   * What the source produced while the feed was capturing.
+   */
+  uint64_t captured;
+  /**
+   * What left the ring for the consumer.
+   */
+  uint64_t delivered;
+  /**
+   * What was lost: overruns, and what was held when the feed was given up.
+   */
+  uint64_t dropped;
+  /**
+   * Of these, how many because the consumer was slower than reality.
+   */
+  uint64_t overruns;
+  /**
+   * What the ring holds now.
+   */
+  uint64_t held;
+  /**
+   * What the ring can hold.
+   */
+  uint64_t capacity;
+} sluice_feed_stats_t;
+
+/**
+ * What travels with an item of a feed. Begin with SLUICE_FEED_META_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_FEED_META_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * The item's number in the order of capture, from 0; lost items have one too.
+   */
+  uint64_t seq;
+  /**
+   * Presentation time, in microseconds, from wherever the source counts.
+   */
+  uint64_t pts_us;
+  /**
+   * When it was captured, in microseconds since the Unix epoch.
+   */
+  uint64_t capture_ts_us;
+  /**
+   * Items lost in front of it; 0 if none were.
+   */
+  uint64_t gap_dropped;
+  /**
+   * If some were: microseconds of presentation time from the item delivered before to this one.
+   */
+  uint64_t gap_duration_us;
+} sluice_feed_meta;
 
 #ifdef __cplusplus
 extern "C" {
@@ -3272,6 +3376,19 @@ sluice_status sluice_call_wait(const sluice_call *call,
 sluice_status sluice_call_wait_start(const sluice_call *call, sluice_op **out);
 
 /**
+ * Asks the handler to stop capturing: the live source behind a result stream, or every one of the call.
+ * What it holds still comes, so read on; then the call ends by itself. Not a cancel. Nothing happens
+ * if the call has ended or nothing of it is live.
+ *
+ * stream   the stream's name (sluice_input_id); NULL: all
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_call_close_stream(const sluice_call *call,
+                                       const char *stream,
+                                       size_t stream_len);
+
+/**
  * Cancels the call: every waiter of it is released with the reason (L13, L17), and the handler is
  * told. Nothing happens if it has ended.
  *
@@ -3414,6 +3531,216 @@ sluice_status sluice_forward(const sluice_input *input,
 sluice_status sluice_forward_start(const sluice_input *input,
                                    const sluice_output *output,
                                    sluice_op **out);
+
+/**
+ * Opens a feed that your own source pushes into.
+ *
+ * options  NULL: a ring of 64, the oldest item makes room; begin with SLUICE_FEED_OPTIONS_INIT
+ * out      the feed, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_MALFORMED: format | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_feed_new(const sluice_feed_options *feed_options,
+                              sluice_feed **out,
+                              sluice_error **err);
+
+/**
+ * Starts a command whose stdout is the source: ffmpeg, arecord, whatever writes what it captures. Its
+ * exit with status 0 ends the feed as it should, any other fails it with the end of its stderr.
+ * When the feed ends first, the command and what it started are killed and reaped at once.
+ *
+ * options     as for sluice_feed_new
+ * item_bytes  bytes of an item, such as a raw frame; 0: one item a line, of at most 1 MiB
+ * out         the feed, yours to release
+ * err         may be NULL
+ * returns     SLUICE_OK | SLUICE_SPAWN | SLUICE_LIMIT_REACHED | SLUICE_MALFORMED: format |
+ *             SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_feed_command(const sluice_feed_options *feed_options,
+                                  const sluice_command *command,
+                                  size_t item_bytes,
+                                  sluice_feed **out,
+                                  sluice_error **err);
+
+/**
+ * Opens a feed of what a file or pipe gives, read on a thread of the library's. The end of the file
+ * ends the feed as it should; a part of an item at the end fails it.
+ *
+ * options      as for sluice_feed_new
+ * fd           taken over: closed when the source has ended, also if this call fails
+ * item_bytes   bytes of an item; 0: one item a line, of at most 1 MiB
+ * interval_us  microseconds from one item to the next, to play a file as if it were live; 0: as the
+ *              bytes come
+ * out          the feed, yours to release
+ * err          may be NULL
+ * returns      SLUICE_OK | SLUICE_LIMIT_REACHED | SLUICE_MALFORMED: format | SLUICE_INVALID_ARGUMENT
+ * threads      any number at once; does not wait
+ */
+sluice_status sluice_feed_fd(const sluice_feed_options *feed_options,
+                             int fd,
+                             size_t item_bytes,
+                             uint64_t interval_us,
+                             sluice_feed **out,
+                             sluice_error **err);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_feed_retain(const sluice_feed *feed);
+
+/**
+ * Takes a reference away. The last one, where no call on the feed is in progress, gives it up: the
+ * source is stopped and what the ring holds is dropped.
+ *
+ * feed     may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_feed_release(sluice_feed *feed);
+
+/**
+ * An item was captured: bytes. Made for a capture callback: never waits for the consumer, for credit or
+ * for the wire. It copies the bytes (one allocation), takes one lock for a fixed number of steps, and
+ * wakes the consumer if that waits. If the ring was full, the oldest item was dropped for this one,
+ * which the next delivered item says.
+ *
+ * pts_us         presentation time in microseconds, from wherever the source counts
+ * capture_ts_us  when it was captured, in microseconds since the Unix epoch; 0: now
+ * out_seq        may be NULL; the item's number, written on SLUICE_OK only
+ * returns        SLUICE_OK | SLUICE_FEED_OVERRUN: the ring was full and the feed fails on that; it has
+ *                ended | SLUICE_CLOSED: nothing is captured any more, stop the device |
+ *                SLUICE_INVALID_ARGUMENT, also if the feed captures by itself | SLUICE_FORKED
+ * threads        any number at once; does not wait; may run the consumer's waker
+ */
+sluice_status sluice_feed_push(const sluice_feed *feed,
+                               const uint8_t *data,
+                               size_t len,
+                               uint64_t pts_us,
+                               uint64_t capture_ts_us,
+                               uint64_t *out_seq);
+
+/**
+ * The same for any CBOR value.
+ *
+ * returns  as sluice_feed_push | SLUICE_MALFORMED
+ * threads  any number at once; does not wait; may run the consumer's waker
+ */
+sluice_status sluice_feed_push_cbor(const sluice_feed *feed,
+                                    const uint8_t *cbor,
+                                    size_t cbor_len,
+                                    uint64_t pts_us,
+                                    uint64_t capture_ts_us,
+                                    uint64_t *out_seq);
+
+/**
+ * Stops the capture: the source has come to its end, or is to be stopped. What is held is still
+ * delivered, then the feed ends as it should. Whatever the consumer does, it is told at once. May be
+ * called again; the first end stays.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_feed_stop(const sluice_feed *feed);
+
+/**
+ * The device failed: what is held is still delivered, then the consumer gets the error. The first end
+ * stays.
+ *
+ * reason   NULL: SLUICE_IO without a message; stays yours
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if the feed captures by itself | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_feed_fail(const sluice_feed *feed,
+                               const sluice_error *reason);
+
+/**
+ * Gives the feed up: the source is stopped, and what the ring holds is dropped.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_feed_abandon(const sluice_feed *feed);
+
+/**
+ * Takes the next item, waiting for it; sluice_item_feed_meta tells its number and what was lost in
+ * front of it.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         the item, yours to release
+ * err         may be NULL; what the feed failed with
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: nothing was taken | SLUICE_END_OF_STREAM: the clean end |
+ *             SLUICE_FEED_OVERRUN | what the source failed with | SLUICE_INVALID_ARGUMENT, also while the
+ *             feed is being served | SLUICE_FORKED
+ * threads     any number at once, each item reaches one of them; waits; not from inside a waker
+ */
+sluice_status sluice_feed_recv(const sluice_feed *feed,
+                               int64_t timeout_ms,
+                               sluice_item **out,
+                               sluice_error **err);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release; it answers as sluice_feed_recv
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_feed_recv_start(const sluice_feed *feed, sluice_op **out);
+
+/**
+ * Delivers the feed to an output until it ends: each item takes its credit (L9) and waits for it here,
+ * never at the source. The stream is opened, unless it is open, as an unbounded sequence (L16) with the
+ * feed's format for metadata; it is left open at the end. A caller that closes the stream stops the
+ * capture and gets what is held.
+ *
+ * output      stays yours
+ * timeout_ms  milliseconds from now; SLUICE_FOREVER = no limit. An item that is given up in its middle
+ *             breaks the stream; the feed goes on capturing
+ * err         may be NULL
+ * returns     SLUICE_OK: the feed has ended as it should | SLUICE_TIMED_OUT | SLUICE_FEED_OVERRUN | what the
+ *             source failed with | why the request or the link ended (L13) | SLUICE_WRONG_MODE |
+ *             SLUICE_INVALID_ARGUMENT, also if it is being served already | SLUICE_FORKED
+ * threads     one at a time on one feed; waits; not from inside a waker
+ */
+sluice_status sluice_feed_serve(const sluice_feed *feed,
+                                const sluice_output *output,
+                                int64_t timeout_ms,
+                                sluice_error **err);
+
+/**
+ * The same as an operation.
+ *
+ * out      the operation, yours to release; it answers as sluice_feed_serve
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_feed_serve_start(const sluice_feed *feed,
+                                      const sluice_output *output,
+                                      sluice_op **out);
+
+/**
+ * The feed's figures now.
+ *
+ * out      begin with SLUICE_FEED_STATS_INIT
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_feed_stats(const sluice_feed *feed, sluice_feed_stats_t *out);
+
+/**
+ * What a feed says about an item of it, at either end of a stream.
+ *
+ * out      begin with SLUICE_FEED_META_INIT
+ * returns  SLUICE_OK | SLUICE_WRONG_MODE: it is no item of a feed | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_item_feed_meta(const sluice_item *item,
+                                    sluice_feed_meta *out);
 
 #ifdef __cplusplus
 }  // extern "C"

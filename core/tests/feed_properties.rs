@@ -31,6 +31,9 @@ enum Fate {
     GivenUp,
 }
 
+/// Number, presentation time, and what was lost in front: how many, and over how long.
+type Stamp = (u64, u64, Option<(u64, u64)>);
+
 /// Every item that was captured, by its number: its presentation time and its fate.
 struct Naive {
     capacity: usize,
@@ -69,7 +72,7 @@ impl Naive {
     }
 
     /// The oldest item that is held, with everything lost since the one delivered before it.
-    fn recv(&mut self) -> Option<(u64, u64, Option<(u64, u64)>)> {
+    fn recv(&mut self) -> Option<Stamp> {
         let oldest = *self.held().first()?;
         let before = (0..oldest).rev().find(|n| self.items[*n].1 == Fate::Delivered);
         let lost = (oldest - before.map_or(0, |n| n + 1)) as u64;
@@ -84,7 +87,7 @@ impl Naive {
     }
 }
 
-fn stamp(meta: FeedMeta) -> (u64, u64, Option<(u64, u64)>) {
+fn stamp(meta: FeedMeta) -> Stamp {
     (meta.seq, meta.pts_us, meta.gap.map(|gap| (gap.dropped, gap.duration_us)))
 }
 

@@ -327,6 +327,26 @@ pub unsafe extern "C" fn sluice_call_wait_start(call: *const Call, out: *mut *mu
     })
 }
 
+/// Asks the handler to stop capturing: the live source behind a result stream, or every one of the call.
+/// What it holds still comes, so read on; then the call ends by itself. Not a cancel. Nothing happens
+/// if the call has ended or nothing of it is live.
+///
+/// stream   the stream's name (sluice_input_id); NULL: all
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_call_close_stream(
+    call: *const Call,
+    stream: *const c_char,
+    stream_len: usize,
+) -> Status {
+    guard(|| {
+        let stream = border::text_opt(stream, stream_len)?;
+        handle::get(call)?.call.close_stream(stream);
+        Ok(())
+    })
+}
+
 /// Cancels the call: every waiter of it is released with the reason (L13, L17), and the handler is
 /// told. Nothing happens if it has ended.
 ///

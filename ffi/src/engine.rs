@@ -20,9 +20,15 @@ use crate::sync::Mutex;
 pub struct Engine(sluicegate::Engine);
 object!(Engine = 19);
 
-/// A command to start a cartridge with.
+/// A command to start a cartridge or a live source with.
 pub struct Command(Mutex<sluicegate::Command>);
 object!(Command = 20);
+
+impl Command {
+    pub(crate) fn command(&self) -> sluicegate::Command {
+        self.0.lock().clone()
+    }
+}
 
 /// What cartridges may do on the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +151,7 @@ pub unsafe extern "C" fn sluice_engine_spawn(
 ) -> Status {
     guard_with(err, || {
         border::need(out)?;
-        let command = handle::get(command)?.0.lock().clone();
+        let command = handle::get(command)?.command();
         let engine = handle::get(engine)?.0.clone();
         border::put_new(out, Peer::new(engine.spawn(&command)?))
     })

@@ -64,6 +64,8 @@ mod peer;
 
 mod call;
 
+mod feed;
+
 // What they stand on.
 mod border;
 mod fork;
