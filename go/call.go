@@ -123,6 +123,13 @@ func (c *Call) Err() error {
 	return fromReason(err)
 }
 
+// CloseStream asks the handler to stop capturing for one output, or with the absent name for all of
+// the call. What the live source holds still comes, so read on; then the call ends by itself. It is
+// no cancel, and it never waits.
+func (c *Call) CloseStream(output StreamName) {
+	c.core.CloseStream(capi.StreamName{Text: output.text, Present: output.present})
+}
+
 // Cancel cancels the call, its peer is told. A nil reason says that a person asked for it. It never
 // waits; a call that is over is left alone.
 func (c *Call) Cancel(reason error) {

@@ -13,6 +13,36 @@ import (
 )
 
 // A sender takes credit before each chunk; the receiver grants it back as it consumes.
+// A source that is never held up, and a consumer that is told what it missed.
+func ExampleFeed() {
+	ctx := context.Background()
+	feed, err := sluicegate.NewFeed(sluicegate.FeedOptions{Capacity: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer feed.Close()
+	for n := range 5 { // nobody reads meanwhile
+		if err := feed.PushValue(n, time.Duration(n)*time.Millisecond); err != nil {
+			log.Fatal(err)
+		}
+	}
+	feed.Stop()
+	for item, err := range feed.Items(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		meta, _ := item.FeedMeta()
+		if meta.Gap != nil {
+			fmt.Println(meta.Gap.Dropped, "lost")
+		}
+		fmt.Println("item", meta.Seq)
+	}
+	// Output:
+	// 3 lost
+	// item 3
+	// item 4
+}
+
 func Example() {
 	ctx := context.Background()
 	gate := sluicegate.NewGate(4)     // the sender's side

@@ -72,6 +72,13 @@ func (c *Call) WaitOp() *Op {
 	return started(c, op, status, nil)
 }
 
+// CloseStream asks for the end of a capture; absent is all.
+func (c *Call) CloseStream(stream StreamName) {
+	defer runtime.KeepAlive(c)
+	p, n := stream.lend()
+	must(C.sluice_call_close_stream(c.ptr, p, n))
+}
+
 // Cancel cancels it; nil is "a user asked".
 func (c *Call) Cancel(reason *Error) {
 	defer runtime.KeepAlive(c)

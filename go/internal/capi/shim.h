@@ -28,6 +28,42 @@ static inline sluice_status sluicegate_output_start(const sluice_output *output,
 	return sluice_output_start(output, &options, err);
 }
 
+static inline sluice_feed_options sluicegate_feed_options(uint64_t capacity, bool fail) {
+	sluice_feed_options options = SLUICE_FEED_OPTIONS_INIT;
+	options.capacity = capacity;
+	options.fail_on_overrun = fail;
+	return options;
+}
+
+/* The format is a pointer of Go, which an options struct of Go must not hold. */
+static inline sluice_status sluicegate_feed_new(sluice_feed_options options, const uint8_t *format, size_t len,
+                                                sluice_feed **out, sluice_error **err) {
+	options.format = format;
+	options.format_len = len;
+	return sluice_feed_new(&options, out, err);
+}
+
+static inline sluice_status sluicegate_feed_command(sluice_feed_options options, const uint8_t *format, size_t len,
+                                                    const sluice_command *command, size_t item_bytes,
+                                                    sluice_feed **out, sluice_error **err) {
+	options.format = format;
+	options.format_len = len;
+	return sluice_feed_command(&options, command, item_bytes, out, err);
+}
+
+static inline sluice_status sluicegate_feed_fd(sluice_feed_options options, const uint8_t *format, size_t len, int fd,
+                                               size_t item_bytes, uint64_t interval_us, sluice_feed **out,
+                                               sluice_error **err) {
+	options.format = format;
+	options.format_len = len;
+	return sluice_feed_fd(&options, fd, item_bytes, interval_us, out, err);
+}
+
+static inline sluice_feed_stats_t sluicegate_feed_stats_init(void) {
+	sluice_feed_stats_t stats = SLUICE_FEED_STATS_INIT;
+	return stats;
+}
+
 static inline sluice_limits sluicegate_limits_init(void) {
 	sluice_limits limits = SLUICE_LIMITS_INIT;
 	return limits;
