@@ -114,33 +114,34 @@ Proof.
   specialize (He ltac:(rewrite Hp; discriminate) Hk); u64.
 Qed.
 
-(** A stage that takes lots: while it holds or awaits anything it asks for no second lot, so an
-    expanding stage never pulls the next input before the last one's outputs have left. *)
-Theorem one_lot_at_a_time m k s n :
-  reached m -> kind (decided m) = Whole -> 0 < n ->
-  request (decided m) k = (s, n) \/ discard (decided m) = (s, n) \/ start (decided m) = (s, n)
-  \/ (exists i, emit (decided m) i = (s, Emitted n)) ->
-  held s + asked s = capacity s /\ (capacity s = 1 -> held s = 0 /\ asked s = 1).
+(** Whenever anything is asked for above, the stage then holds and awaits just what it wants. *)
+Definition asks (s : stage) (s' : stage) (n : N) : Prop :=
+  (exists k, request s k = (s', n)) \/ discard s = (s', n) \/ start s = (s', n)
+  \/ (exists i, emit s i = (s', Emitted n)).
+
+Lemma asking_meets_target m s n :
+  reached m -> asks (decided m) s n -> 0 < n ->
+  held s + asked s = target s /\ n <= target s /\ kind s = kind (decided m)
+  /\ phase s = Running.
 Proof.
-  intros Hr Hk Hn H; destruct (reached_holds m Hr) as [[S1 S2 S3 S4 S5 S6 S7 S8] _ _ _ _ _ _ _ _ _].
-  assert (Hrep : forall s0, kind s0 = Whole -> capacity s0 = capacity (decided m) ->
+  intros Hr H Hn; destruct (reached_holds m Hr) as [[S1 S2 S3 S4 S5 S6 S7 S8] _ _ _ _ _ _ _ _ _].
+  assert (Hrep : forall s0, kind s0 = kind (decided m) -> capacity s0 = capacity (decided m) ->
       mark s0 = mark (decided m) -> held s0 + asked s0 <= capacity s0 -> fits (owed s0) ->
       (phase s0 = Idle -> held s0 = 0 /\ asked s0 = 0) -> phase s0 <> Over ->
-      replenish s0 = (s, n) -> held s + asked s = capacity s /\ (capacity s = 1 -> held s = 0 /\ asked s = 1)).
+      replenish s0 = (s, n) ->
+      held s + asked s = target s /\ n <= target s /\ kind s = kind (decided m)
+      /\ phase s = Running).
   { intros s0 K C M B O I P Hrp.
-    assert (Hone : kind s0 <> Ahead -> mark s0 = 1)
-      by (intros _; rewrite M; apply S3; rewrite Hk; discriminate).
+    assert (Hone : kind s0 <> Ahead -> mark s0 = 1) by (rewrite K, M; trivial).
     assert (Hov : phase s0 = Over -> held s0 = 0 /\ asked s0 = 0 /\ owed s0 = 0)
       by (intros Hov; now destruct P).
     assert (Hroom : 1 <= capacity s0 /\ fits (capacity s0)) by (rewrite C; trivial).
     assert (Hmark : 1 <= mark s0 <= capacity s0) by (rewrite C, M; trivial).
     destruct (replenish_sound s0 s n Hroom Hmark Hone B O I Hov Hrp)
       as (R1 & R2 & R3 & R4 & R5 & R6 & R7 & R8 & R9).
-    destruct (R9 Hn) as (_ & Ht & _).
-    assert (Htg : target s = capacity s \/ target s = 0)
-      by (unfold target; rewrite R6, K; destruct (U64.eqb (owed s) 0); auto).
-    lia. }
-  destruct H as [H|[H|[H|[i H]]]].
+    destruct (R9 Hn) as (_ & Ht & Hp); rewrite R5, R6.
+    split; [trivial|split; [lia|auto]]. }
+  destruct H as [[k H]|[H|[H|[i H]]]].
   - unfold request in H; destruct (is_over (decided m)) as [Ho|Hl];
       [rewrite Ho in H; injection H as _ <-; lia|].
     rewrite (live_match _ _ _ _ Hl) in H; destruct (U64.eqb k 0); [injection H as _ <-; lia|].
@@ -155,6 +156,51 @@ Proof.
     destruct (replenish _) as [s' a] eqn:Hrp; injection H as -> ->.
     apply Hrep in Hrp; cbn; trivial; try u64; intros Hp; destruct (S6 Hp); u64.
 Qed.
+
+(** A stage that takes lots: while it holds or awaits anything it asks for no second lot, so an
+    expanding stage never pulls the next input before the last one's outputs have left. *)
+Theorem one_lot_at_a_time m s n :
+  reached m -> kind (decided m) = Whole -> 0 < n -> asks (decided m) s n ->
+  held s + asked s = capacity s /\ (capacity s = 1 -> held s = 0 /\ asked s = 1).
+Proof.
+  intros Hr Hk Hn H; assert (Ha := H).
+  apply (asking_meets_target m) in H; trivial; destruct H as (H1 & H2 & H3 & H4).
+  assert (Ht : target s = capacity s \/ target s = 0)
+    by (unfold target; rewrite H3, Hk; destruct (U64.eqb (owed s) 0); auto).
+  assert (Hasked : n <= asked s).
+  { unfold asks, request, discard, start, emit in Ha.
+    pose proof (target_le s); destruct (reached_holds m Hr) as [[S1 S2 S3 S4 S5 S6 S7 S8] _ _ _ _ _ _ _ _ _].
+    assert (Hr0 : forall s0, fits (capacity s0) -> held s0 + asked s0 <= capacity s0 ->
+              replenish s0 = (s, n) -> n <= asked s).
+    { intros s0 F B Hrp; unfold replenish in Hrp; pose proof (target_le s0).
+      destruct (phase s0); try (injection Hrp as <- <-; lia).
+      destruct (U64.ltb (missing s0) (mark s0)); injection Hrp as <- <-; cbn; [lia|].
+      rewrite missing_eq by trivial; unfold fits in F; u64. }
+    destruct Ha as [[k Ha]|[Ha|[Ha|[i Ha]]]].
+    - destruct (phase (decided m)), (U64.eqb k 0); try (injection Ha as _ <-; lia);
+        apply Hr0 in Ha; cbn; tauto.
+    - destruct (U64.eqb (held (decided m)) 0); [injection Ha as _ <-; lia|].
+      apply Hr0 in Ha; cbn; [trivial|tauto|u64].
+    - destruct (phase (decided m)); try (injection Ha as _ <-; lia); apply Hr0 in Ha; cbn; tauto.
+    - destruct (phase (decided m)), (U64.eqb (owed (decided m)) 0),
+        (U64.ltb (held (decided m)) i); try discriminate;
+        destruct (replenish _) as [s' a] eqn:Hrp; injection Ha as -> ->;
+        apply Hr0 in Hrp; cbn; try tauto; u64. }
+  lia.
+Qed.
+
+(** Without a buffer, nothing is asked for above while nothing is owed below. *)
+Theorem asks_only_what_is_wanted m s n :
+  reached m -> kind (decided m) <> Ahead -> 0 < n -> asks (decided m) s n -> 1 <= owed s.
+Proof.
+  intros Hr Hk Hn H; apply (asking_meets_target m) in H; trivial; destruct H as (H1 & H2 & H3 & _).
+  unfold target in H2; rewrite H3 in H2; destruct (kind (decided m)); [u64| |now destruct Hk].
+  destruct (U64.eqb (owed s) 0) eqn:Hz; u64.
+Qed.
+
+(** Whoever closes a stage is told of every input that it still holds. *)
+Theorem close_releases_all m : reached m -> snd (close (decided m)) = size (buf m).
+Proof. intros Hr; destruct (reached_holds m Hr) as [_ Hh _ _ _ _ _ _ _ _]; exact Hh. Qed.
 
 (** Inputs leave in the order they arrived in, and none is forgotten. *)
 Theorem order_kept m : reached m -> rev (arrived m) = rev (gone m) ++ buf m.
