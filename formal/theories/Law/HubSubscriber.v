@@ -355,3 +355,17 @@ Proof.
     as [H1 H2 _ _ _]; [unfold fits; lia|].
   constructor; cbn in *; rewrite ?size_nil; trivial; try lia; try constructor.
 Qed.
+
+(** Who leaves is owed nothing, holds nothing, and takes no further part; all that its box held is
+    let go, and is no loss. *)
+Theorem who_leaves_is_done n p p' :
+  holds n p -> step p Leave = Some p' ->
+  owed (decided p') = 0 /\ is_live (decided p') = false /\ box p' = []
+  /\ lost p' = lost p
+  /\ forall x, share_with (decided p') x = (decided p', Gone).
+Proof.
+  intros Hp H; destruct p as [s bx gt th rl sh wt]; cbn in *.
+  destruct (Overflow.held (buffer s) =? size bx); [|discriminate]; injection H as <-.
+  unfold is_live, share_with, Overflow.offer; cbn.
+  destruct (Overflow.ended (buffer s)) as [[]|]; repeat split.
+Qed.
