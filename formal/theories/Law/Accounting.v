@@ -146,7 +146,8 @@ Proof.
   - destruct (same_reason r q) eqn:R; [apply same_reason_spec in R as ->|];
       [destruct (same_kind k j) eqn:K; [apply same_kind_spec in K as ->; left; reflexivity|]|].
     + right; intros E; injection E as ->; assert (same_kind j j = true) by (apply same_kind_spec; easy); congruence.
-    + right; intros E; injection E as -> ->; assert (same_reason q q = true) by (apply same_reason_spec; easy); congruence.
+    + right; intros E; injection E as -> ->; assert (same_reason q q = true) by (apply same_reason_spec;
+      easy); congruence.
   - destruct (same_kind k j) eqn:K; [apply same_kind_spec in K as ->; left; reflexivity|].
     right; intros E; injection E as ->; assert (same_kind j j = true) by (apply same_kind_spec; easy); congruence.
 Qed.

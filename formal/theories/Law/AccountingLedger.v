@@ -29,7 +29,8 @@ Record watched := Watched {
   overrun : bool;
 }.
 
-Inductive action := Send | ChunkPasses | ChunkArrives | Consume | Flush | GrantPasses | GrantArrives | Aside (kind : Facts.frame_type).
+Inductive action := Send | ChunkPasses | ChunkArrives | Consume | Flush | GrantPasses | GrantArrives
+  | Aside (kind : Facts.frame_type).
 
 Definition acts (p : watched) (a : action) : option watched :=
   match p with Watched g x y w q c d v o =>
@@ -99,7 +100,8 @@ Proof.
     + destruct (Gate.acquire g 1 false) as [g' []] eqn:T; try discriminate; injection E as <-.
       apply acquire_taken in T as (_ & T1 & T2); constructor; cbn; auto; try lia; f_equal; lia.
     + destruct (x =? 0) eqn:Z; [discriminate|]; injection E as <-; constructor; cbn; auto; try lia.
-      unfold U64.eqb, U64.sat_sub; destruct (Gate.available g + x + sum d =? 0) eqn:Y; [lia|]; apply (f_equal Ledger.Left); lia.
+      unfold U64.eqb, U64.sat_sub; destruct (Gate.available g + x + sum d =? 0) eqn:Y; [lia|];
+        apply (f_equal Ledger.Left); lia.
     + destruct (y =? 0) eqn:Z; [discriminate|]; rewrite arrive_spec in E by lia; injection E as <-.
       constructor; cbn; auto; lia.
     + destruct (q =? 0) eqn:Z; [discriminate|].
@@ -125,7 +127,8 @@ Theorem the_ledger_is_the_window_so_far S R p :
   (1 <= near p -> exists n, Ledger.spend (balance p) = Ledger.Left n) /\ overrun p = false.
 Proof.
   intros L M X; destruct (watched_always S R p L M X) as [O V A B C D]; repeat split; auto.
-  intros P; rewrite V; cbn; unfold U64.eqb; destruct (Gate.available (gate p) + near p + sum (near_grants p) =? 0) eqn:Z; [lia|eexists; reflexivity].
+  intros P; rewrite V; cbn; unfold U64.eqb; destruct (Gate.available (gate p)
+    + near p + sum (near_grants p) =? 0) eqn:Z; [lia|eexists; reflexivity].
 Qed.
 
 (** At a quiet point, when nothing of the stream is on its way, the ledger, the gate and the window

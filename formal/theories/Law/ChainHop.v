@@ -105,7 +105,8 @@ Context {chunk : Type}.
 Implicit Types h : hop chunk.
 
 Lemma shut_closed h : shut h <-> Gate.closed (gate h) = true.
-Proof. unfold shut; destruct (acquire_one (gate h)) as [[? E]|[[? [? E]]|[? [? [g E]]]]]; rewrite E; cbn; split; congruence. Qed.
+Proof. unfold shut; destruct (acquire_one (gate h)) as [[? E]|[[? [? E]]|[? [? [g E]]]]]; rewrite E; cbn;
+  split; congruence. Qed.
 
 (** What is true of a hop at every moment. *)
 Record hop_invariant (h : hop chunk) : Prop := {
@@ -145,7 +146,8 @@ Proof.
 Qed.
 
 Ltac counts := unfold owing, in_hand in *; cbn -[N.add N.sub N.min N.max] in *;
-  rewrite ?(@count_app chunk), ?(@count_cons chunk), ?(@count_nil chunk), ?sum_sent_grant in *; try pose proof (@count_nil chunk).
+  rewrite ?(@count_app chunk), ?(@count_cons chunk), ?(@count_nil chunk), ?sum_sent_grant in *;
+    try pose proof (@count_nil chunk).
 
 Lemma sends_invariant x h h' : hop_invariant h -> sends x h = Some h' -> hop_invariant h'.
 Proof.

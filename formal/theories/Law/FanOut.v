@@ -306,7 +306,8 @@ Theorem the_producer_goes_on plans o f x :
   exists f' f'', settles f f' /\ produces x f' = Some f''.
 Proof.
   intros F N1 N2 R L; pose proof (out_branches _ _ _ R) as B; clear R.
-  assert (exists f', settles f f' /\ Forall (fun s => Gate.closed (feeds s) = false /\ 1 <= Gate.available (feeds s)) f')
+  assert (exists f', settles f f' /\ Forall (fun s => Gate.closed (feeds s) = false /\
+    1 <= Gate.available (feeds s)) f')
     as (f' & S & W).
   { clear N1; induction B as [|p s plans f X B IH]; [exists []; split; constructor|].
     inversion F as [|? ? Fp F']; inversion N2 as [|? ? Np N2']; inversion L as [|? ? Ls L']; subst.

@@ -40,8 +40,8 @@ Definition way_of (switch coming_down : bool) (x : frame) : Direction.way :=
        | Grant direction _ => Direction.at_host direction
        end.
 
-(** The relay, a switch or a host, under the leg at this place takes the oldest frame that comes down, or the oldest that
-    comes up. *)
+(** The relay, a switch or a host, under the leg at this place takes the oldest frame that comes down,
+    or the oldest that comes up. *)
 Fixpoint relays (switch coming_down : bool) (i : nat) (legs : list leg) : option (list leg) :=
   match i, legs with
   | O, a :: b :: t =>

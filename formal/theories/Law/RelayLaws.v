@@ -112,7 +112,8 @@ Lemma way_goes_on switch coming_down x :
   goes coming_down x ->
   way_of switch coming_down x = if coming_down then Direction.ToHandler else Direction.ToCaller.
 Proof.
-  unfold goes, way_of; destruct switch; [destruct coming_down; reflexivity|]; destruct (body x) as [|direction n]; [reflexivity|].
+  unfold goes, way_of; destruct switch; [destruct coming_down; reflexivity|]; destruct (body x)
+    as [|direction n]; [reflexivity|].
   intros [O ->]; destruct (consumer (stream x)), coming_down; cbn in *; congruence.
 Qed.
 
@@ -159,7 +160,8 @@ Proof.
         [apply Permutation_app_tail|apply Permutation_app_head]; apply overtake_permutation.
     + destruct going_down; cbn; split; auto;
         (eapply Permutation_Forall; [symmetry; apply overtake_permutation|assumption]).
-  - destruct (IH t) as (P & Q & _); repeat split; [|intros S; inversion S; subst; constructor; [|apply Q]; assumption|discriminate].
+  - destruct (IH t) as (P & Q & _); repeat split; [|intros S; inversion S; subst; constructor; [|apply Q];
+    assumption|discriminate].
     apply Permutation_app_head, P.
 Qed.
 
@@ -318,7 +320,8 @@ Proof.
       * intros t; specialize (batch_sound0 t); at_stream s t; auto.
       * intros t; pose proof (end_to_end0 t) as Y.
         rewrite (chunks_cons t _ _ _ P), (credit_cons t _ _ _ P) in Y.
-        unfold chunks_in, credit_in in Y; cbn in Y; at_stream s t; [|destruct (PeanoNat.Nat.eqb_spec s t); [congruence|]]; lia.
+        unfold chunks_in, credit_in in Y; cbn in Y; at_stream s t; [|destruct (PeanoNat.Nat.eqb_spec s t);
+          [congruence|]]; lia.
       * intros t; pose proof (room0 t) as Y; at_stream s t; lia.
     + unfold goes in G; cbn in G; destruct G as [O ->].
       assert (same_end (Direction.released_by (Direction.granted_by (consumer s))) e
