@@ -5,6 +5,7 @@
 
 mod broken;
 mod futures;
+mod inner;
 mod operations;
 mod pure;
 mod script;

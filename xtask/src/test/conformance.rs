@@ -23,6 +23,7 @@ pub fn run(repo: &Repo, tools: &Tools, repeat: u32, tally: &mut Tally) -> Result
 pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     let mut replays = Vec::new();
     let mut failed = Vec::new();
+    let mut inner = Vec::new(); // of the machines that only Rust replays
     for mut runner in runners(repo, tools)? {
         runner.env("SLUICEGATE_REPEAT", repeat.to_string());
         let watched = process::watch(&mut runner, |_| false)?;
@@ -38,8 +39,12 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
             failed.push(format!("no line `conformance LANGUAGE | PRIMITIVE: …` came from: {line}"));
         }
         replays.extend(said);
+        inner.extend(
+            watched.text.lines().filter(|line| line.starts_with("inner ")).map(str::to_owned),
+        );
     }
     print!("{}", table(&replays));
+    inner.iter().for_each(|line| println!("{line}"));
     failed.extend(differences(&replays));
     if failed.is_empty() {
         return Ok(());
