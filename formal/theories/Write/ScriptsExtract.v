@@ -5,10 +5,12 @@ From Coq Require Import List.
 From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNativeString.
 From Sluicegate Require Import Write.Scripts Write.ScriptsAnchor.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoutes Write.ScriptsWaiting.
+From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest.
 Import ListNotations.
 
 Definition every_file : list file :=
-  (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files ++ ScriptsWaiting.files)%list.
+  (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files ++ ScriptsWaiting.files ++
+   ScriptsFlows.files ++ ScriptsRequest.files)%list.
 
 Extraction Language OCaml.
 Extraction "scripts.ml" every_file hash_of sample anchor.
