@@ -22,6 +22,7 @@
 //! | [`error`] | the one table of error kinds; codes of all languages come from it |
 //! | [`model`] | what a window decides: plain state in, an answer out |
 //! | [`account`] | drops, stragglers, overruns: three families of loss, never mixed |
+//! | `check` | the run-time monitor, `SLUICEGATE_CHECK=1`: a live process held to the model |
 //! | [`wait`] | the only room that sleeps or wakes: three verbs over any decision |
 //! | [`credit`] | gate, window and router, for any transport |
 //! | [`frame`] | frames, CBOR, checksum, numbering |
@@ -40,6 +41,7 @@
 
 pub mod account;
 pub mod cartridge;
+mod check;
 pub mod credit;
 pub mod engine;
 pub mod error;

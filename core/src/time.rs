@@ -18,6 +18,12 @@ impl Deadline {
         Deadline(now().checked_add(limit))
     }
 
+    /// At this moment.
+    #[must_use]
+    pub fn at(moment: Instant) -> Self {
+        Deadline(Some(moment))
+    }
+
     /// `limit` from now, or no limit.
     #[must_use]
     pub fn after_option(limit: Option<Duration>) -> Self {

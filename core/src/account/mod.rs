@@ -4,12 +4,14 @@
 //! * **stragglers**: frames that crossed a terminal in flight, benign, by frame type;
 //! * **overruns**: reality was faster than the consumer.
 
+mod explanation;
 mod standing;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+pub use explanation::Explanation;
 pub use standing::{Cause, Standing, StandingRequest};
 
 use crate::sync::{AtomicU64, Mutex, Ordering};

@@ -166,6 +166,11 @@ impl Manifest {
         self.0.to_string()
     }
 
+    /// What the cartridge is called.
+    pub(crate) fn name(&self) -> &str {
+        self.0["name"].as_str().unwrap_or_default()
+    }
+
     /// The JSON.
     pub(crate) fn json(&self) -> Json {
         self.0.clone()

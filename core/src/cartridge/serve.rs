@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::manifest::{CapInfo, IDENTITY, Manifest, same_cap};
 use super::request::Request;
-use crate::account::{Counters, Snapshot};
+use crate::account::{Counters, Explanation, Snapshot};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy};
 use crate::link::{FrameReader, FrameWriter, accept, spawn_quiet};
-use crate::request::{Connection, Role, Side};
+use crate::request::{Connection, EXPLAIN, Role, Side};
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
@@ -34,6 +34,7 @@ struct Inner {
 
 /// What the reading thread needs to take requests in.
 struct Service {
+    name: String,
     caps: Vec<CapInfo>,
     pools: Bytes,
     policy: Mutex<Option<NetworkPolicy>>,
@@ -73,6 +74,7 @@ impl Session {
         let connection =
             Connection::start(writer, limits, MAX_ITEM, owing, counting, Reason::clone)?;
         let service = Arc::new(Service {
+            name: manifest.name().to_owned(),
             caps: manifest.caps(),
             pools,
             policy: Mutex::new(None),
@@ -238,15 +240,28 @@ impl Role for Service {
         }
     }
 
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason> {
+        if answer {
+            return Ok(());
+        }
         let totals = self.counters.snapshot();
-        connection.wire().lanes.control(Frame::heartbeat_reply(
+        let mut reply = Frame::heartbeat_reply(
             frame.id,
             totals.drops_total(),
             totals.stragglers_total(),
             totals.overruns,
             self.pools.clone(),
-        ))
+        );
+        if frame.meta_get(EXPLAIN).is_some() {
+            let told = Explanation::of(connection.standings().iter(), &self.name);
+            reply.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
+        }
+        connection.wire().lanes.control(reply)
     }
 
     fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use crate::check::GateLedger;
 use crate::error::{Error, Reason, TimedOut};
 use crate::model::gate::{AcquireAnswer, Gate};
 use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -55,6 +56,8 @@ pub struct CreditGate(Arc<Inner>);
 struct Inner {
     word: AtomicU64,
     slow: Mutex<Slow>,
+    /// Only while the process is checked.
+    ledger: Option<Arc<GateLedger>>,
 }
 
 const SLOW: u64 = u64::MAX;
@@ -81,6 +84,7 @@ struct Slow {
     line: BTreeMap<u64, Place>,
     /// Tickets whose credit has been taken for them and who have not come to fetch it yet.
     served: BTreeSet<u64>,
+    ledger: Option<Arc<GateLedger>>,
 }
 
 struct Place {
@@ -92,6 +96,7 @@ impl CreditGate {
     /// An open gate with `window` chunks of credit. Zero is a legal gate.
     #[must_use]
     pub fn new(window: u64) -> Self {
+        let ledger = GateLedger::open(window);
         CreditGate(Arc::new(Inner {
             word: AtomicU64::new(window),
             slow: Mutex::new(Slow {
@@ -100,13 +105,21 @@ impl CreditGate {
                 next_ticket: 0,
                 line: BTreeMap::new(),
                 served: BTreeSet::new(),
+                ledger: ledger.clone(),
             }),
+            ledger,
         }))
     }
 
     /// Takes `n` chunks if that needs no waiting.
     pub fn try_acquire(&self, n: u64) -> TryAcquire {
-        match self.0.fast(|gate| gate.acquire(n, false)) {
+        let fast =
+            self.0.counted(|gate| gate.acquire(n, false), |ledger, answer, _| {
+                if *answer == AcquireAnswer::Taken {
+                    ledger.taken(n);
+                }
+            });
+        match fast {
             Some(AcquireAnswer::Taken) => TryAcquire::Taken,
             Some(AcquireAnswer::Wait) => TryAcquire::Wait,
             Some(AcquireAnswer::Closed) | None => {
@@ -191,8 +204,18 @@ impl CreditGate {
 
     /// Adds `n` chunks, up to 2^64 − 1, and serves those who wait. Does nothing on a closed gate.
     pub fn grant(&self, n: u64) {
-        if self.0.fast(|gate| (gate.grant(n), ())).is_none() {
+        if let Some(ledger) = &self.0.ledger {
+            ledger.offered(n);
+        }
+        let fast = self.0.counted(
+            |gate| (gate.grant(n), ()),
+            |ledger, (), available| ledger.granted(n, available),
+        );
+        if fast.is_none() {
             let mut slow = self.0.enter();
+            if let (Some(ledger), false) = (&slow.ledger, slow.gate.closed) {
+                ledger.granted(n, slow.gate.available);
+            }
             slow.gate = slow.gate.grant(n);
             self.0.leave(slow);
         }
@@ -241,6 +264,26 @@ impl CreditGate {
         self.0.slow.lock().reason.clone()
     }
 
+    /// What a breach of the gate's ledger calls it.
+    pub(crate) fn name(&self, name: impl FnOnce() -> String) {
+        if let Some(ledger) = &self.0.ledger {
+            ledger.name(name);
+        }
+    }
+
+    /// Puts back `n` chunks that the caller took and did not use. Does nothing on a closed gate.
+    pub(crate) fn put_back(&self, n: u64) {
+        if let Some(ledger) = &self.0.ledger {
+            ledger.unspent(n);
+        }
+        self.grant(n);
+    }
+
+    /// All that the gate was opened with and granted, if the process is checked.
+    pub(crate) fn given(&self) -> Option<u128> {
+        self.0.ledger.as_ref().map(|ledger| ledger.given())
+    }
+
     /// True if both are handles of one gate.
     #[must_use]
     pub fn is_same(&self, other: &CreditGate) -> bool {
@@ -281,6 +324,22 @@ impl Inner {
         }
     }
 
+    /// [`fast`](Self::fast), told to the ledger if there is one, with what was available before.
+    fn counted<R>(
+        &self,
+        decide: impl Fn(Gate) -> (Gate, R),
+        count: impl FnOnce(&GateLedger, &R, u64),
+    ) -> Option<R> {
+        let Some(ledger) = &self.ledger else { return self.fast(decide) };
+        let _step = ledger.begin();
+        let (available, answer) = self.fast(|gate| {
+            let (next, answer) = decide(gate);
+            (next, (gate.available, answer))
+        })?;
+        count(ledger, &answer, available);
+        Some(answer)
+    }
+
     /// Takes the lock and brings the truth behind it. Until [`leave`](Self::leave), every other
     /// caller comes to the lock too.
     fn enter(&self) -> MutexGuard<'_, Slow> {
@@ -295,6 +354,10 @@ impl Inner {
     /// lock released.
     fn leave(&self, mut slow: MutexGuard<'_, Slow>) {
         let due = slow.serve();
+        if let Some(ledger) = &slow.ledger {
+            let head = slow.line.values().next().map(|place| place.n);
+            ledger.verify(slow.gate.available, slow.gate.closed, head);
+        }
         if slow.line.is_empty()
             && let Some(word) = pack(slow.gate)
         {
@@ -309,6 +372,9 @@ impl Slow {
     fn acquire(&mut self, n: u64) -> TryAcquire {
         let (gate, answer) = self.gate.acquire(n, !self.line.is_empty());
         self.gate = gate;
+        if let (AcquireAnswer::Taken, Some(ledger)) = (answer, &self.ledger) {
+            ledger.taken(n);
+        }
         match answer {
             AcquireAnswer::Taken => TryAcquire::Taken,
             AcquireAnswer::Wait => TryAcquire::Wait,
@@ -318,6 +384,15 @@ impl Slow {
 
     fn closed(&self) -> Closed {
         Closed { reason: self.reason.clone().expect("a closed gate has a reason") }
+    }
+
+    /// True if the turn of this waiter has come; it is fetched with this.
+    fn fetch(&mut self, ticket: u64) -> bool {
+        let served = self.served.remove(&ticket);
+        if let (true, Some(ledger)) = (served, &self.ledger) {
+            ledger.fetched(ticket);
+        }
+        served
     }
 
     /// Takes credit for everyone at the head of the line whose turn has come. Answers whom to wake.
@@ -331,6 +406,10 @@ impl Slow {
                 AcquireAnswer::Taken => {
                     let (ticket, place) = first.remove_entry();
                     self.served.insert(ticket);
+                    if let Some(ledger) = &self.ledger {
+                        ledger.taken(place.n);
+                        ledger.served(ticket);
+                    }
                     due.push(place.waker);
                 }
                 AcquireAnswer::Closed => due.push(first.remove().waker),
@@ -374,7 +453,7 @@ impl Future for AcquireFuture {
                     None
                 }
             },
-            Some(ticket) if slow.served.remove(&ticket) => Some(Ok(())),
+            Some(ticket) if slow.fetch(ticket) => Some(Ok(())),
             Some(ticket) => match slow.line.get_mut(&ticket) {
                 Some(place) => {
                     replaced = Some(std::mem::replace(&mut place.waker, waker));
@@ -402,7 +481,10 @@ impl Drop for AcquireFuture {
         }
         let mut slow = self.gate.enter();
         let left = self.ticket.and_then(|ticket| slow.line.remove(&ticket));
-        if self.held || self.ticket.is_some_and(|ticket| slow.served.remove(&ticket)) {
+        if self.held || self.ticket.is_some_and(|ticket| slow.fetch(ticket)) {
+            if let Some(ledger) = &slow.ledger {
+                ledger.returned(self.n, slow.gate.available);
+            }
             slow.gate = slow.gate.give_back(self.n); // taken for a waiter that went away: hand it on
         }
         self.gate.leave(slow);

@@ -16,6 +16,8 @@
 //! # Ok::<(), sluicegate::Error>(())
 //! ```
 
+mod explain;
+mod health;
 mod peer;
 pub(crate) mod process;
 mod route;
@@ -24,17 +26,20 @@ use std::io::{Read, Write};
 use std::sync::Weak;
 use std::time::Duration;
 
+pub(crate) use explain::ask;
+pub use health::{Health, OnStall};
 pub use peer::Peer;
 pub(crate) use peer::identify;
 pub use process::{Command, Memory};
 pub use route::{blocking_forward, forward};
 
+use crate::account::Explanation;
 pub use crate::cartridge::CapInfo;
 use crate::error::Error;
 use crate::frame::{Limits, NetworkPolicy};
 use crate::request::Role;
 use crate::stream::MAX_ITEM;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::wait::owed::Owed;
 
 /// How an engine runs its cartridges.
@@ -48,16 +53,20 @@ pub struct EngineOptions {
     pub policy: NetworkPolicy,
     /// Largest item of a sequence stream, in bytes.
     pub max_item: u64,
+    /// How cartridges are watched over.
+    pub health: Health,
 }
 
 impl Default for EngineOptions {
-    /// The protocol's limits, 10 s for the handshake, the whole network, items of up to 64 MiB.
+    /// The protocol's limits, 10 s for the handshake, the whole network, items of up to 64 MiB,
+    /// a heartbeat every 30 s.
     fn default() -> Self {
         EngineOptions {
             limits: Limits::default(),
             handshake_timeout: Duration::from_secs(10),
             policy: NetworkPolicy::Full,
             max_item: MAX_ITEM,
+            health: Health::default(),
         }
     }
 }
@@ -71,13 +80,36 @@ struct Inner {
     options: EngineOptions,
     owed: Arc<Owed>,
     peers: Mutex<Vec<Weak<peer::Inner>>>,
+    watch: Arc<health::Watch>,
+    watched: AtomicBool,
+}
+
+impl Inner {
+    fn live_peers(&self) -> Vec<Peer> {
+        let peers = self.peers.lock();
+        let live = peers.iter().filter_map(Weak::upgrade).map(Peer::from);
+        live.filter(|peer| peer.dead().is_none()).collect()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.watch.end();
+    }
 }
 
 impl Engine {
     /// An engine without cartridges.
     #[must_use]
     pub fn new(options: EngineOptions) -> Self {
-        Engine(Arc::new(Inner { options, ..Inner::default() }))
+        let inner = Inner {
+            options,
+            owed: Arc::default(),
+            peers: Mutex::default(),
+            watch: Arc::default(),
+            watched: AtomicBool::new(false),
+        };
+        Engine(Arc::new(inner))
     }
 
     /// Starts a cartridge and waits, at most the handshake's limit, until it has proved its identity.
@@ -126,7 +158,25 @@ impl Engine {
         peers.retain(|peer| peer.strong_count() > 0);
         peers.push(peer.downgrade());
         drop(peers);
+        if !self.0.watched.swap(true, Ordering::AcqRel) {
+            health::start(&self.0)?;
+        }
         Ok(peer)
+    }
+
+    /// Says who waits for whom: what stands still here and in the cartridges, which are asked. Takes a
+    /// second at most; one that does not answer is named.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        explain::explain(&self.0.live_peers())
+    }
+
+    /// What was lost and what is live, as JSON: for each cartridge its name, process, requests and
+    /// losses.
+    #[must_use]
+    pub fn stats(&self) -> serde_json::Value {
+        let peers = self.0.live_peers();
+        serde_json::json!({"cartridges": peers.iter().map(Peer::stats).collect::<Vec<_>>()})
     }
 
     /// Closes every cartridge: calls end with an error, processes get 1.5 s to exit and are killed

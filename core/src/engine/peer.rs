@@ -314,10 +314,16 @@ impl Role for Host {
         Ok(())
     }
 
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        match frame.meta {
-            Some(_) => Ok(()), // an answer
-            None => connection.wire().lanes.control(Frame::heartbeat(frame.id)),
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason> {
+        // What carries metadata and answers no probe that is waited for answers one that is not.
+        match answer || frame.meta.is_some() {
+            true => Ok(()),
+            false => connection.wire().lanes.control(Frame::heartbeat(frame.id)),
         }
     }
 
@@ -425,6 +431,29 @@ impl Peer {
         }
     }
 
+    /// It is taken for dead.
+    pub(super) fn give_up(&self, reason: &Error) {
+        if let Some(process) = &self.0.process {
+            process.kill();
+        }
+        self.0.connection.die(reason);
+    }
+
+    /// Its requests and losses, as JSON.
+    #[must_use]
+    pub fn stats(&self) -> serde_json::Value {
+        let losses = self.counters();
+        serde_json::json!({
+            "name": self.name(),
+            "pid": self.pid(),
+            "memory": self.memory().map(|memory| memory.resident),
+            "requests": self.0.connection.requests_json(),
+            "drops": losses.drops_json(),
+            "stragglers": losses.stragglers_json(),
+            "overruns_total": losses.overruns,
+        })
+    }
+
     /// Kills its process at once; an attached one is closed. Its calls end with the reason.
     pub fn kill(&self) {
         match &self.0.process {
@@ -450,6 +479,12 @@ impl Peer {
     /// Why it is gone.
     pub fn probe(&self) -> Result<(), Error> {
         self.0.connection.wire().lanes.control(Frame::heartbeat(MessageId::new_random()))
+    }
+
+    /// Sends a heartbeat probe and waits for the answer. False if it dies first.
+    pub fn answers(&self) -> impl Future<Output = bool> + Send + use<> {
+        let answer = self.0.connection.probe(None);
+        async move { answer.await.is_some() }
     }
 }
 

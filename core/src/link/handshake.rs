@@ -8,6 +8,7 @@ use super::{FrameReader, FrameWriter};
 use crate::error::{Error, ErrorKind};
 use crate::frame::{Frame, FrameType, Limits, PROTOCOL_VERSION, Value};
 use crate::model::negotiate;
+use crate::model::relay::noticed;
 
 /// What a cartridge says of itself in its HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +138,7 @@ pub(crate) fn read_notice(frame: &Frame) -> Result<Notice, Error> {
         max_frame: needed("max_frame")?,
         max_chunk: needed("max_chunk")?,
         max_reorder_buffer: optional("max_reorder_buffer", Limits::DEFAULT.max_reorder_buffer),
-        initial_credit: optional("initial_credit", Limits::DEFAULT.initial_credit),
+        initial_credit: noticed(frame.meta_u64("initial_credit")),
     };
     Ok(Notice { limits, manifest })
 }

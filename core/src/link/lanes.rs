@@ -11,6 +11,7 @@ use std::io::Write;
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
+use crate::check::FlowLedger;
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
@@ -28,7 +29,7 @@ const QUEUED: usize = 16 * 1024;
 /// LOG frames that may wait; what does not fit is counted as dropped.
 const LOGS: usize = 1024;
 /// Bytes written in one go, about.
-const BATCH: usize = 256 * 1024;
+const AT_ONCE: usize = 256 * 1024;
 
 /// The sending half of a link. Cheap to clone.
 #[derive(Clone)]
@@ -399,7 +400,7 @@ impl Queue {
         let mut frames: Vec<(Frame, u64)> =
             self.control.drain(..).map(|frame| (frame, 0)).collect();
         let mut bytes = 0;
-        while bytes < BATCH {
+        while bytes < AT_ONCE {
             let Some(Queued { frame, cost, passed }) = self.flow.pop_front() else { break };
             self.passed = self.passed.saturating_sub(usize::from(passed));
             bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
@@ -428,12 +429,14 @@ impl Queue {
 struct Numbering {
     gate: WriterGate,
     seq: SeqAssigner,
+    ledger: FlowLedger<FlowKey>,
 }
 
 impl Numbering {
     /// Marks a flow as over that had no terminal written.
     fn end(&mut self, flow: FlowKey) {
         self.seq.forget(&flow);
+        self.ledger.over(flow);
         if !self.gate.is_over(&flow) {
             let _over = self.gate.write(flow, FrameType::Err);
         }
@@ -443,6 +446,10 @@ impl Numbering {
         let answer = self.gate.write(frame.flow_key(), frame.frame_type);
         if answer != Admitted::Suppress {
             self.seq.stamp(frame);
+            if frame.is_flow() {
+                let named = || format!("request {}", frame.id);
+                self.ledger.written(frame.flow_key(), frame.seq, frame.is_terminal(), named);
+            }
         }
         answer
     }

@@ -150,8 +150,13 @@ impl Role for Link {
         }
     }
 
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        if frame.meta.is_none() {
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason> {
+        if !answer {
             return connection.wire().lanes.control(Frame::heartbeat(frame.id));
         }
         let mut state = self.slot.state.lock();

@@ -7,14 +7,17 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::cartridge::{Link, Run, Slot};
+use super::pulse::{self, Behind};
 use super::router::{Destination, Router};
 use super::table::LinkId;
 use super::uplink;
+use crate::account::Explanation;
 use crate::cartridge::Manifest;
 use crate::engine::{Command, EngineOptions, Peer, attach_for, spawn_for};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits};
 use crate::link::{Address, connect, spawn_quiet};
+use crate::model::relay::may_join;
 use crate::request::{Connection, Role};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::time::{Deadline, now};
@@ -203,6 +206,13 @@ impl Host {
         slots.iter().filter_map(|slot| slot.peer()?.1.pid()).collect()
     }
 
+    /// Says who waits for whom in the cartridges, which are asked. Takes a second at most; one that
+    /// does not answer is named.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        pulse::explain(&self.inner().running(), Duration::from_secs(1))
+    }
+
     /// Why it is no longer connected to its switch, if it is not.
     #[must_use]
     pub fn dead(&self) -> Option<Reason> {
@@ -230,6 +240,13 @@ pub(super) fn was_closed() -> Reason {
 }
 
 impl Inner {
+    /// The cartridges that run.
+    pub(super) fn running(&self) -> Behind {
+        let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+        let running = slots.iter().filter_map(|slot| slot.peer());
+        running.map(|(_, peer)| (peer.name().to_owned(), Arc::clone(peer.connection()))).collect()
+    }
+
     fn number(&self) -> LinkId {
         self.next_link.fetch_add(1, Ordering::Relaxed)
     }
@@ -263,7 +280,7 @@ impl Inner {
     ) -> Result<(), Error> {
         let promised = self.options.engine.limits.initial_credit;
         let fits = peer.and_then(|peer| match peer.limits().initial_credit {
-            taken if taken == promised => Ok(peer),
+            taken if may_join(promised, taken) => Ok(peer),
             taken => Err(mismatch(&slot.label, taken, promised)),
         });
         match fits {

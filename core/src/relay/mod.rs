@@ -15,6 +15,7 @@
 //! | `router` | each frame to where its request goes on; cancel, overrun, a connection that is gone |
 //! | `port` | where frames wait for a connection that is being made |
 //! | `offer` | what a host offers, and which of it serves a cap |
+//! | `pulse` | heartbeats, and what stands still behind a relay |
 //! | `switch`, `stats` | connections of hosts and callers; figures as JSON |
 //! | `host`, `uplink`, `cartridge` | the cartridges of one machine: started, stopped, started again |
 
@@ -22,6 +23,7 @@ mod cartridge;
 mod host;
 mod offer;
 mod port;
+mod pulse;
 mod router;
 mod stats;
 mod switch;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::offer::{Matcher, Offer, SameTags, offered};
+use super::pulse::{self, Behind};
 use super::router::{Destination, Router};
 use super::stats;
 use super::table::LinkId;
-use crate::account::Counters;
+use crate::account::{Counters, Explanation};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
 use crate::engine::identify;
 use crate::error::{Error, ErrorKind, Reason};
@@ -20,6 +21,7 @@ use crate::link::{
     Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, read_notice,
     socket_pair, spawn_quiet, welcome,
 };
+use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable, peer_gone};
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
@@ -220,6 +222,17 @@ impl Switch {
         inner.router.with(|routes| stats::switch(routes, &names, &losses, hosts))
     }
 
+    /// Says who waits for whom in the hosts and their cartridges, and in the callers, which are asked.
+    /// Takes a second at most; one that does not answer is named.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let links = self.inner().links.lock();
+        let all: Vec<_> =
+            links.values().map(|m| (m.name.clone(), Arc::clone(&m.connection))).collect();
+        drop(links);
+        pulse::explain(&all, Duration::from_secs(1))
+    }
+
     /// Ends it: every connection ends, every request fails with `Closed`.
     pub fn close(&self) {
         self.inner().close();
@@ -255,6 +268,12 @@ impl Inner {
         }
     }
 
+    fn hosts(&self) -> Behind {
+        let links = self.links.lock();
+        let hosts = links.values().filter(|member| member.offer.is_some());
+        hosts.map(|member| (member.name.clone(), Arc::clone(&member.connection))).collect()
+    }
+
     /// The host that a request for `cap` of `link` goes to: of those that offer it, the one with the
     /// fewest requests.
     fn choose(&self, link: LinkId, cap: &str) -> Result<(LinkId, String, u64), Error> {
@@ -272,7 +291,7 @@ impl Inner {
             return Err(Error::new(ErrorKind::NoHandler, format!("no host offers {cap}")));
         }
         let theirs = offers[0].2;
-        offers.retain(|(_, _, window)| Some(*window) == asked_with);
+        offers.retain(|(_, _, theirs)| asked_with.is_some_and(|ours| may_join(ours, *theirs)));
         offers.into_iter().min_by_key(|(id, _, _)| self.router.load(*id)).ok_or_else(|| {
             let ours = asked_with.unwrap_or_default();
             let message = format!(
@@ -493,19 +512,18 @@ impl Role for Link {
         Ok(())
     }
 
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        if frame.meta.is_some() {
-            return Ok(()); // an answer
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason> {
+        if answer {
+            return Ok(());
         }
         let Some(inner) = self.inner.upgrade() else { return Ok(()) };
         let losses = inner.router.counters.snapshot();
-        connection.wire().lanes.control(Frame::heartbeat_reply(
-            frame.id,
-            losses.drops_total(),
-            losses.stragglers_total(),
-            losses.overruns,
-            Bytes::from_static(b"{}"),
-        ))
+        pulse::answer(connection, frame, &losses, || inner.hosts())
     }
 
     fn policy(&self, _frame: &Frame) -> Result<(), Reason> {

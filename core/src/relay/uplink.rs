@@ -3,9 +3,8 @@
 use std::io::{Read, Write};
 use std::sync::Weak;
 
-use bytes::Bytes;
-
 use super::host::{Inner, UPLINK, was_closed};
+use super::pulse;
 use crate::account::Counters;
 use crate::cartridge::{IDENTITY, serve_identity};
 use crate::error::{Error, ErrorKind, Reason};
@@ -117,18 +116,19 @@ impl Role for Uplink {
         Ok(())
     }
 
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        if frame.meta.is_some() {
-            return Ok(()); // an answer
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason> {
+        if answer {
+            return Ok(());
         }
         let losses = connection.wire().counters.snapshot();
-        connection.wire().lanes.control(Frame::heartbeat_reply(
-            frame.id,
-            losses.drops_total(),
-            losses.stragglers_total(),
-            losses.overruns,
-            Bytes::from_static(b"{}"),
-        ))
+        pulse::answer(connection, frame, &losses, || {
+            self.host.upgrade().map(|host| host.running()).unwrap_or_default()
+        })
     }
 
     fn policy(&self, frame: &Frame) -> Result<(), Reason> {

@@ -1,11 +1,13 @@
 //! One link: what its two ends share, and the loop that brings each frame to its request.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::time::Duration;
 
 use super::exchange::{Exchange, Side};
 use super::table::{Disposition, Refused, Table};
 use crate::account::{Counters, StandingRequest};
+use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
@@ -28,7 +30,12 @@ pub(crate) trait Role: Send + Sync {
     /// REQ: somebody calls this end.
     fn request(&self, connection: &Arc<Connection>, frame: Frame);
     /// HEARTBEAT: a probe to answer, or the answer to a probe of ours.
-    fn heartbeat(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason>;
+    fn heartbeat(
+        &self,
+        connection: &Arc<Connection>,
+        frame: &Frame,
+        answer: bool,
+    ) -> Result<(), Reason>;
     /// POLICY.
     fn policy(&self, frame: &Frame) -> Result<(), Reason>;
     /// HELLO after the handshake.
@@ -61,6 +68,8 @@ pub(crate) struct Connection {
     wire: Arc<Wire>,
     table: Arc<Table<Exchange>>,
     dead: Watched<Option<Reason>>,
+    /// Probes of ours, and the answers that nobody has fetched yet.
+    probes: Watched<HashMap<MessageId, Option<Frame>>>,
 }
 
 impl Connection {
@@ -92,6 +101,7 @@ impl Connection {
             wire: Arc::new(wire),
             table: Arc::new(Table::default()),
             dead: Watched::new(None),
+            probes: Watched::new(HashMap::new()),
         });
         let _ = slot.set(Arc::downgrade(&connection));
         Ok(connection)
@@ -107,6 +117,45 @@ impl Connection {
 
     pub(crate) fn live_requests(&self) -> usize {
         self.table.live()
+    }
+
+    /// The live requests and their streams, as JSON.
+    pub(crate) fn requests_json(&self) -> serde_json::Value {
+        self.table.all().iter().map(|exchange| exchange.to_json()).collect()
+    }
+
+    /// Sends a HEARTBEAT now, and waits for the answer; `None` if the link dies first. An answer is
+    /// never behind data: the other end's reading thread gives it (L10).
+    ///
+    /// `explain`: asks what stands still there too, and for how long the answer is waited for.
+    pub(crate) fn probe(
+        self: &Arc<Self>,
+        explain: Option<Duration>,
+    ) -> impl Future<Output = Option<Frame>> + Send + use<> {
+        let id = MessageId::new_random();
+        let mut probe = Frame::heartbeat(id);
+        if let Some(patience) = explain {
+            let millis = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+            probe.set_meta(EXPLAIN, millis);
+        }
+        self.probes.with(|probes| probes.insert(id, None));
+        let asked = Asked { connection: Arc::clone(self), id };
+        let sent = self.wire.lanes.control(probe);
+        async move {
+            sent.ok()?;
+            let connection = Arc::clone(&asked.connection);
+            let answer = until(
+                connection,
+                |connection| &connection.probes,
+                move |probes| match probes.get_mut(&id) {
+                    None => Some(None), // the link is over
+                    Some(answer) => answer.take().map(Some),
+                },
+            );
+            let answer = answer.await;
+            drop(asked);
+            answer
+        }
     }
 
     /// Everything of the live requests that stands still.
@@ -199,6 +248,7 @@ impl Connection {
         for exchange in self.table.close() {
             exchange.end(Err(reason.clone()));
         }
+        drop(self.probes.update(std::mem::take));
         self.wire.router.close_all(reason.clone());
         match reason.kind() {
             ErrorKind::PeerDied => self.wire.lanes.end(reason.clone()),
@@ -246,7 +296,14 @@ impl Connection {
                     exchange.break_off(&Error::new(ErrorKind::Protocol, message));
                 }
             },
-            FrameType::Heartbeat => return role.heartbeat(self, &frame),
+            FrameType::Heartbeat => {
+                let asked = self.probes.with(|probes| probes.contains_key(&frame.id));
+                let answered = role.heartbeat(self, &frame, asked);
+                if asked {
+                    self.probes.update(|probes| probes.insert(frame.id, Some(frame)));
+                }
+                return answered;
+            }
             FrameType::Policy => return role.policy(&frame),
             FrameType::Hello => return role.hello(self, &frame),
             FrameType::RelayNotify | FrameType::RelayState => return role.relay_talk(self, &frame),
@@ -345,6 +402,22 @@ impl Connection {
     }
 }
 
+/// The metadata by which a HEARTBEAT asks what stands still, with the milliseconds that the answer is
+/// waited for, and its answer tells it, as JSON in bytes.
+pub(crate) const EXPLAIN: &str = "explain";
+
+/// A probe that is waited for; its place goes when nobody waits any more.
+struct Asked {
+    connection: Arc<Connection>,
+    id: MessageId,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        drop(self.connection.probes.with(|probes| probes.remove(&self.id)));
+    }
+}
+
 /// What became of a frame that was passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
@@ -352,6 +425,19 @@ pub(crate) enum Passed {
     On,
     /// It took back a request that had not been written yet.
     Undone,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if !check::on() {
+            return;
+        }
+        for exchange in self.table.close() {
+            if !exchange.is_over() {
+                check::left_behind(&exchange.flow().id); // L7
+            }
+        }
+    }
 }
 
 /// A transport error means that the other end is gone.

@@ -8,7 +8,10 @@ use std::sync::Weak;
 use std::time::Instant;
 
 use super::terminal::{self, Event, Terminal};
+use serde_json::{Value as Json, json};
+
 use crate::account::StandingRequest;
+use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
 use crate::stream::{Abandon, InputCore, Mode, OutputCore, StreamInfo, Wire};
@@ -265,6 +268,9 @@ impl Exchange {
 
     /// ERR: the handler's ends the request, the caller's ends its body as failed.
     fn inbound_err(&self, reason: &Reason) {
+        if check::on() && reason.kind() == ErrorKind::CreditViolation {
+            self.outputs().iter().for_each(|output| output.accused());
+        }
         match self.side {
             Side::Caller => self.end(Err(reason.clone())),
             Side::Handler => {
@@ -426,6 +432,28 @@ impl Exchange {
                 input.fail(reason); // what came before the end is still delivered
             }
         }
+    }
+
+    /// The request and its streams, as JSON.
+    pub(crate) fn to_json(&self) -> Json {
+        let (inputs, outputs, begun) = self.state.with(|state| {
+            let inputs: Vec<_> = state.inputs.values().cloned().collect();
+            (inputs, state.outputs.clone(), state.begun)
+        });
+        let inputs = inputs.iter().map(|input| {
+            let id = input.info().id.clone().unwrap_or_default();
+            input.stats().to_json(&id, "in", input.info().unbounded)
+        });
+        let outputs = outputs
+            .iter()
+            .map(|output| output.stats().to_json(output.name(), "out", output.is_unbounded()));
+        json!({
+            "rid": self.flow.id.to_string(),
+            "cap_urn": self.cap,
+            "side": if self.side == Side::Caller { "caller" } else { "handler" },
+            "phase": if self.side == Side::Handler && !begun { "created" } else { "streaming" },
+            "streams": inputs.chain(outputs).collect::<Vec<_>>(),
+        })
     }
 
     /// Everything of this request that stands still.

@@ -7,6 +7,6 @@ mod table;
 mod terminal;
 
 pub use call::Call;
-pub(crate) use connection::{Connection, Passed, Role, Unroutable, peer_gone};
+pub(crate) use connection::{Connection, EXPLAIN, Passed, Role, Unroutable, peer_gone};
 pub(crate) use exchange::{Exchange, Keeper, Side};
 pub use terminal::{Event, Terminal};

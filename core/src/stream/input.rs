@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::chunk::{Arrived, Assembler, Fragment};
 use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
 use crate::account::{Cause, Standing};
+use crate::check::{Counters, Move, WindowLedger};
 use crate::credit::CreditWindow;
 use crate::error::{Error, ErrorKind, Reason, TimedOut};
 use crate::frame::{CreditDirection, FlowKey, Frame, Value};
@@ -59,6 +60,7 @@ pub(crate) struct InputCore {
     info: StreamInfo,
     window: CreditWindow,
     state: Watched<State>,
+    ledger: WindowLedger,
     /// Noted as owing a grant.
     noted: AtomicBool,
     /// The request is over: grants mean nothing any more.
@@ -67,6 +69,7 @@ pub(crate) struct InputCore {
 
 #[derive(Default)]
 struct State {
+    ledger: WindowLedger,
     queue: VecDeque<Arrived>,
     assembler: Assembler,
     next_index: u64,
@@ -89,6 +92,9 @@ impl InputCore {
         info: StreamInfo,
     ) -> Arc<Self> {
         let window = CreditWindow::new(wire.limits.initial_credit);
+        let ledger = WindowLedger::open(window.size(), || {
+            format!("input {:?} of request {}", info.id.as_deref().unwrap_or(""), flow.id)
+        });
         Arc::new_cyclic(|this| InputCore {
             this: this.clone(),
             wire,
@@ -96,7 +102,8 @@ impl InputCore {
             direction,
             info,
             window,
-            state: Watched::new(State::default()),
+            state: Watched::new(State { ledger: ledger.clone(), ..State::default() }),
+            ledger,
             noted: AtomicBool::new(false),
             over: AtomicBool::new(false),
         })
@@ -113,7 +120,13 @@ impl InputCore {
     /// `LimitReached`. The chunk was not delivered.
     pub(crate) fn arrive(&self, frame: Frame) -> Result<(), Error> {
         let name = self.info.id.as_deref().unwrap_or("");
-        if self.window.arrive().is_err() {
+        let arrived = self.ledger.step(
+            || self.window.arrive(),
+            |arrived| {
+                (if arrived.is_ok() { Move::Arrived } else { Move::Refused }, self.counters())
+            },
+        );
+        if arrived.is_err() {
             return Err(Error::new(
                 ErrorKind::CreditViolation,
                 format!(
@@ -129,6 +142,7 @@ impl InputCore {
         };
         let gives_back = self.state.update(|state| {
             if state.given_up {
+                self.ledger.forget_arriving();
                 return Ok(false); // it crossed that in flight
             }
             if state.end.is_some() {
@@ -148,6 +162,7 @@ impl InputCore {
             state.unread_since.get_or_insert_with(now);
             match self.info.mode {
                 Mode::Scalar => {
+                    self.ledger.moved(Move::Queued);
                     state.queue.push_back(Arrived::scalar(fragment, frame.meta));
                     Ok(false)
                 }
@@ -155,12 +170,16 @@ impl InputCore {
                     let State { assembler, queue, .. } = state;
                     let completed =
                         assembler.push(fragment, frame.meta, self.wire.max_item, queue)?;
+                    if completed {
+                        self.ledger.moved(Move::Queued);
+                    }
                     Ok(!completed)
                 }
             }
         })?;
         if gives_back {
-            self.grant(self.window.continued());
+            let given = || self.window.continued();
+            self.grant(self.ledger.step(given, |_| (Move::Continued, self.counters())));
         }
         Ok(())
     }
@@ -205,6 +224,7 @@ impl InputCore {
         let forgotten = self.state.update(|state| {
             state.finish(Err(reason.clone()));
             state.given_up = true;
+            self.ledger.forget_queued();
             (std::mem::take(&mut state.queue), std::mem::take(&mut state.assembler))
         });
         drop(forgotten);
@@ -213,6 +233,20 @@ impl InputCore {
     /// The request is over: grants mean nothing any more.
     pub(crate) fn mark_over(&self) {
         self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self) -> StreamStats {
+        let window = self.window.remaining();
+        self.state.with(|state| StreamStats {
+            chunks: state.next_index,
+            bytes: state.bytes,
+            window,
+            initial_credit: self.window.size(),
+            stalled: state.idle
+                + state.idle_since.map(|s| now().saturating_duration_since(s)).unwrap_or_default(),
+            stalled_for_room: Duration::ZERO,
+            ended: state.end.is_some(),
+        })
     }
 
     /// What stands still here, if anything does: values that nobody reads, or a reader without any.
@@ -255,7 +289,8 @@ impl InputCore {
         if !holds_credit {
             return;
         }
-        let due = self.window.consumed();
+        let given = || self.window.consumed();
+        let due = self.ledger.step(given, |_| (Move::Consumed, self.counters()));
         if due > 0 {
             self.grant(due);
         } else if !self.noted.load(Ordering::Acquire) {
@@ -277,6 +312,10 @@ impl InputCore {
         }
     }
 
+    fn counters(&self) -> Counters {
+        Counters { remaining: self.window.remaining(), pending: self.window.pending() }
+    }
+
     fn grant(&self, n: u64) {
         if n == 0 || self.over.load(Ordering::Relaxed) {
             return;
@@ -292,13 +331,17 @@ impl InputCore {
 impl Owing for InputCore {
     fn settle(&self) {
         self.noted.store(false, Ordering::Release);
-        self.grant(self.window.flush());
+        let flush = || self.window.flush();
+        self.grant(self.ledger.step(flush, |_| (Move::Flushed, self.counters())));
     }
 }
 
 impl State {
     fn take(&mut self) -> Option<Result<Option<Arrived>, Error>> {
         if let Some(arrived) = self.queue.pop_front() {
+            if arrived.holds_credit {
+                self.ledger.moved(Move::Taken);
+            }
             self.stop_idling();
             self.unread_since = (!self.queue.is_empty()).then(now);
             return Some(Ok(Some(arrived)));
@@ -307,6 +350,7 @@ impl State {
             Some(Ok(())) => Some(Ok(None)),
             Some(Err(error)) => Some(Err(error.clone())),
             None => {
+                self.ledger.quiet();
                 self.idle_since.get_or_insert_with(now);
                 None
             }
@@ -544,17 +588,7 @@ impl InputStream {
     /// The stream's figures now.
     #[must_use]
     pub fn stats(&self) -> StreamStats {
-        let window = self.core().window.remaining();
-        self.core().state.with(|state| StreamStats {
-            chunks: state.next_index,
-            bytes: state.bytes,
-            window,
-            initial_credit: self.core().window.size(),
-            stalled: state.idle
-                + state.idle_since.map(|s| now().saturating_duration_since(s)).unwrap_or_default(),
-            stalled_for_room: Duration::ZERO,
-            ended: state.end.is_some(),
-        })
+        self.core().stats()
     }
 
     /// The next value for a forwarder, not consumed yet.

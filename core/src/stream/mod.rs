@@ -96,6 +96,27 @@ pub struct StreamStats {
     pub ended: bool,
 }
 
+impl StreamStats {
+    /// As JSON. `credit_outstanding` is the remaining window.
+    pub(crate) fn to_json(self, id: &str, direction: &str, unbounded: bool) -> serde_json::Value {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        serde_json::json!({
+            "stream_id": id,
+            "direction": direction,
+            "chunks": self.chunks,
+            "bytes": self.bytes,
+            "credit_outstanding": self.window,
+            "initial_credit": self.initial_credit,
+            "blocked_ms": {
+                if direction == "out" { "credit" } else { "data" }: millis(self.stalled),
+                "room": millis(self.stalled_for_room),
+            },
+            "unbounded": unbounded,
+            "ended": self.ended,
+        })
+    }
+}
+
 /// What keeps a request alive: every handle of it and of its streams holds one.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::chunk::{Arrived, Fragment, split_text};
 use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
 use crate::account::{Cause, Counters, Standing};
+use crate::check;
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
@@ -81,6 +82,7 @@ impl OutputCore {
         output: Option<String>,
     ) -> Arc<Self> {
         let gate = CreditGate::new(wire.limits.initial_credit);
+        gate.name(|| format!("output {name:?} of request {}", flow.id));
         Arc::new(OutputCore {
             wire,
             flow,
@@ -92,6 +94,17 @@ impl OutputCore {
             state: Mutex::new(State::default()),
             course: Watched::new(Course::default()),
         })
+    }
+
+    /// The other end says that a stream of this request overran its window. If this one did, that is a
+    /// breach; if it kept to what it was given, the claim is reported.
+    pub(crate) fn accused(&self) {
+        let Some(given) = self.gate.given() else { return };
+        let sent = self.state.lock().next_index;
+        check::may_send(&self.name, sent, Some(given));
+        let id = self.flow.id;
+        let kept = format_args!("{sent} chunks sent, {given} given: nothing was overrun");
+        check::report("L12", format_args!("output {:?} of request {id}: {kept}", self.name));
     }
 
     /// Releases everybody who emits on this stream, started or not (L13).
@@ -112,6 +125,27 @@ impl OutputCore {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn is_unbounded(&self) -> bool {
+        self.state.lock().started.as_ref().is_some_and(|options| options.unbounded)
+    }
+
+    pub(crate) fn stats(&self) -> StreamStats {
+        let state = self.state.lock();
+        let mut stalled = state.stalled;
+        if let Some((cause, since)) = state.stalled_since {
+            stalled[usize::from(cause == Cause::Room)] += now().saturating_duration_since(since);
+        }
+        StreamStats {
+            chunks: state.next_index,
+            bytes: state.bytes,
+            window: self.gate.available(),
+            initial_credit: self.wire.limits.initial_credit,
+            stalled: stalled[0],
+            stalled_for_room: stalled[1],
+            ended: state.closed || self.gate.is_closed(),
+        }
     }
 
     /// What an emission of this stream waits for, if one does.
@@ -207,6 +241,7 @@ impl OutputCore {
         };
         let FlowKey { id, routing_id } = self.flow;
         let mut state = self.state.lock();
+        check::may_send(&self.name, state.next_index.saturating_add(1), self.gate.given());
         let mut frame = Frame::new(crate::frame::FrameType::Chunk, id);
         frame.routing_id = routing_id;
         frame.stream_id = Some(self.name.clone());
@@ -368,7 +403,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.gate.grant(self.units);
+        self.gate.put_back(self.units);
     }
 }
 
@@ -589,20 +624,7 @@ impl OutputStream {
     /// The stream's figures now.
     #[must_use]
     pub fn stats(&self) -> StreamStats {
-        let state = self.core.state.lock();
-        let mut stalled = state.stalled;
-        if let Some((cause, since)) = state.stalled_since {
-            stalled[usize::from(cause == Cause::Room)] += now().saturating_duration_since(since);
-        }
-        StreamStats {
-            chunks: state.next_index,
-            bytes: state.bytes,
-            window: self.core.gate.available(),
-            initial_credit: self.core.wire.limits.initial_credit,
-            stalled: stalled[0],
-            stalled_for_room: stalled[1],
-            ended: state.closed || self.core.gate.is_closed(),
-        }
+        self.core.stats()
     }
 
     fn waits<F: Future>(&self, future: F) -> BeforeWait<F> {

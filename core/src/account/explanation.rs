@@ -1,0 +1,167 @@
+//! [`Explanation`]: who waits for whom.
+
+use std::fmt;
+
+use serde_json::{Value as Json, json};
+
+use super::StandingRequest;
+
+/// Entries that one party tells, at most.
+const TOLD: usize = 1000;
+
+/// Everything that stands still, here and in the processes that were asked.
+///
+/// `Display` says it in words, the culprits first: those who have values and do not read them,
+/// while nothing that they wait for themselves explains it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    standing: Vec<Json>,
+    silent: Vec<String>,
+}
+
+impl Explanation {
+    /// What stands still at one party.
+    pub(crate) fn of<'a>(standing: impl Iterator<Item = &'a StandingRequest>, party: &str) -> Self {
+        let standing = standing.take(TOLD).map(|standing| standing.to_json(party)).collect();
+        Explanation { standing, silent: Vec::new() }
+    }
+
+    /// Adds what another party tells.
+    pub(crate) fn add(&mut self, told: Explanation) {
+        self.standing.extend(told.standing);
+        self.silent.extend(told.silent);
+    }
+
+    /// Adds that somebody gave no answer.
+    pub(crate) fn add_silent(&mut self, party: &str) {
+        self.silent.push(party.to_owned());
+    }
+
+    /// Names where it was told, for those who don't know it themselves.
+    pub(crate) fn told_by(mut self, party: &str) -> Self {
+        for standing in &mut self.standing {
+            standing["process"] = party.into();
+        }
+        self
+    }
+
+    /// As JSON: `standing`, an array with `party`, `request`, `cap`, `side`, `stream`, `waits_for`
+    /// (`credit`, `room`, `unread` or `data`), `since_ms`, `chunks`, `window` and `unread`; `silent`,
+    /// who gave no answer; `culprits`, those of `standing` that hold the others up.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let culprits: Vec<_> = self.culprits().cloned().collect();
+        json!({"standing": self.standing, "silent": self.silent, "culprits": culprits})
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote; what is not of it is left out.
+    #[must_use]
+    pub fn from_json(json: &Json) -> Self {
+        let standing = json["standing"].as_array().into_iter().flatten();
+        let silent = json["silent"].as_array().into_iter().flatten();
+        Explanation {
+            standing: standing.filter(|s| s.is_object()).take(TOLD).cloned().collect(),
+            silent: silent.filter_map(|s| s.as_str().map(str::to_owned)).take(TOLD).collect(),
+        }
+    }
+
+    /// True if nobody waits for credit, for room or for a reader. Readers without data are no stall.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.standing.iter().all(|standing| standing["waits_for"] == "data")
+    }
+
+    /// Who holds the others up.
+    pub fn culprits(&self) -> impl Iterator<Item = &Json> {
+        self.standing.iter().filter(|standing| {
+            standing["waits_for"] == "unread" && !self.waits_itself(&standing["party"])
+        })
+    }
+
+    /// Whether a party waits for credit or room, which may be why it does not read.
+    fn waits_itself(&self, party: &Json) -> bool {
+        let mut of_party = self.standing.iter().filter(|standing| standing["party"] == *party);
+        of_party.any(|s| s["waits_for"] == "credit" || s["waits_for"] == "room")
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest: Vec<_> = self.standing.iter().collect();
+        let culprits: Vec<_> = self.culprits().collect();
+        rest.retain(|standing| !culprits.contains(standing));
+        rest.sort_by_key(|standing| std::cmp::Reverse(standing["since_ms"].as_u64()));
+        if self.is_quiet() {
+            writeln!(f, "nothing is held up")?;
+        }
+        for culprit in culprits {
+            writeln!(f, "HOLDS THE OTHERS UP: {}", sentence(culprit))?;
+        }
+        for standing in rest {
+            writeln!(f, "{}", sentence(standing))?;
+        }
+        for party in &self.silent {
+            writeln!(f, "{party} gives no answer")?;
+        }
+        Ok(())
+    }
+}
+
+fn sentence(standing: &Json) -> String {
+    let text = |name: &str| standing[name].as_str().unwrap_or("?").to_owned();
+    let count = |name: &str| standing[name].as_u64().unwrap_or_default();
+    let seconds = count("since_ms") / 1000;
+    let since = format!("{seconds}.{} s", count("since_ms") % 1000 / 100);
+    let (party, stream, chunks) = (text("party"), text("stream"), count("chunks"));
+    let what = match standing["waits_for"].as_str() {
+        Some("unread") => format!(
+            "{party} has not read stream {stream} for {since}: {} values lie there",
+            count("unread")
+        ),
+        Some("credit") => format!(
+            "{party} has waited for credit on stream {stream} for {since}: after {chunks} chunks the receiver has granted no more"
+        ),
+        Some("room") => format!(
+            "{party} has waited for room on its link for {since}, stream {stream}: the other end takes nothing in"
+        ),
+        _ => format!("{party} has waited for data on stream {stream} for {since}"),
+    };
+    format!("{what} (request {}, {})", text("request"), text("cap"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(party: &str, waits_for: &str, since_ms: u64) -> Json {
+        json!({"party": party, "waits_for": waits_for, "since_ms": since_ms, "stream": "s",
+               "request": "r", "cap": "c", "unread": 3, "chunks": 7, "window": 0})
+    }
+
+    #[test]
+    fn a_reader_that_sleeps_is_the_culprit_and_one_that_waits_itself_is_not() {
+        let told = Explanation {
+            standing: vec![
+                standing("producer", "credit", 900),
+                standing("relay", "unread", 1900),
+                standing("relay", "credit", 2000),
+                standing("sleeper", "unread", 2100),
+            ],
+            silent: vec!["frozen".to_owned()],
+        };
+        let culprits: Vec<_> = told.culprits().map(|c| c["party"].clone()).collect();
+        assert_eq!(culprits, ["sleeper"]);
+        let text = told.to_string();
+        assert!(text.starts_with("HOLDS THE OTHERS UP: sleeper has not read stream s for 2.1 s"));
+        assert!(text.ends_with("frozen gives no answer\n"), "{text}");
+        assert_eq!(Explanation::from_json(&told.to_json()), told);
+    }
+
+    #[test]
+    fn readers_without_data_are_no_stall() {
+        let told = Explanation { standing: vec![standing("x", "data", 5)], silent: Vec::new() };
+        assert!(told.is_quiet());
+        assert_eq!(told.culprits().count(), 0);
+        assert!(told.to_string().starts_with("nothing is held up\n"));
+    }
+}
