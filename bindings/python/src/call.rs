@@ -66,6 +66,13 @@ impl Call {
         Ok(self.0.get()?.outcome().is_some())
     }
 
+    /// Asks the handler to stop capturing.
+    #[pyo3(signature = (stream, /))]
+    fn close_stream(&self, stream: Option<&str>) -> PyResult<()> {
+        self.0.get()?.close_stream(stream);
+        Ok(())
+    }
+
     #[pyo3(signature = (reason, /))]
     fn cancel(&self, reason: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.get()?.cancel(&errors::reason(reason)?);

@@ -12,6 +12,7 @@
 //! | `gate`, `window`, `router` | credit |
 //! | `stream`, `unread` | streams; items that were given back |
 //! | `request`, `call`, `engine` | the two ends of a call |
+//! | `feed` | live sources |
 //!
 //! Nothing here decides or waits. No core thread ever takes the interpreter lock.
 
@@ -21,6 +22,7 @@ mod buffer;
 mod call;
 mod engine;
 mod errors;
+mod feed;
 mod fork;
 mod gate;
 mod number;
@@ -51,6 +53,8 @@ mod _core {
     use super::engine::{Engine, Peer, forward};
     #[pymodule_export]
     use super::errors::error_kinds;
+    #[pymodule_export]
+    use super::feed::Feed;
     #[pymodule_export]
     use super::gate::Gate;
     #[pymodule_export]

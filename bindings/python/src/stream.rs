@@ -28,7 +28,7 @@ impl Item {
         Item { item, value: OnceLock::new(), meta: OnceLock::new() }
     }
 
-    fn object(py: Python<'_>, item: CoreItem) -> PyResult<Py<PyAny>> {
+    pub(crate) fn object(py: Python<'_>, item: CoreItem) -> PyResult<Py<PyAny>> {
         Ok(Py::new(py, Item::new(item))?.into_any())
     }
 }

@@ -42,7 +42,15 @@ impl Unread {
 
 /// The next item, given back or new.
 pub(crate) fn recv(stream: &InputStream, unread: &Arc<Unread>) -> Recv {
-    Recv { new: Box::pin(stream.recv()), unread: Arc::clone(unread), place: None }
+    first(stream.recv(), unread)
+}
+
+/// The next item, given back or what `new` answers.
+pub(crate) fn first(
+    new: impl Future<Output = Result<Option<Item>, Error>> + Send + 'static,
+    unread: &Arc<Unread>,
+) -> Recv {
+    Recv { new: Box::pin(new), unread: Arc::clone(unread), place: None }
 }
 
 type NewItem = dyn Future<Output = Result<Option<Item>, Error>> + Send;

@@ -33,6 +33,10 @@ from sluicegate._data import Terminal as Terminal
 from sluicegate._engine import Engine as Engine
 from sluicegate._engine import Peer as Peer
 from sluicegate._engine import forward as forward
+from sluicegate._feed import Feed as Feed
+from sluicegate._feed import FeedMeta as FeedMeta
+from sluicegate._feed import FeedStats as FeedStats
+from sluicegate._feed import OverrunPolicy as OverrunPolicy
 from sluicegate._gate import Gate as Gate
 from sluicegate._request import Request as Request
 from sluicegate._stream import InputStream as InputStream
@@ -47,6 +51,9 @@ __all__ = [
     "Counters",
     "Engine",
     "Event",
+    "Feed",
+    "FeedMeta",
+    "FeedStats",
     "Gate",
     "InputStream",
     "Item",
@@ -54,6 +61,7 @@ __all__ = [
     "Log",
     "Memory",
     "OutputStream",
+    "OverrunPolicy",
     "Peer",
     "Progress",
     "Request",

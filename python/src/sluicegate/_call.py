@@ -33,6 +33,13 @@ class CallBase:
         """True once the call has ended, in whatever way."""
         return self._core.ended
 
+    def close_stream(self, stream: str | None = None) -> None:
+        """Asks the handler to stop capturing for one result stream, or for every one of the call.
+
+        What the live source holds still comes, so read on; then the call ends by itself.
+        """
+        self._core.close_stream(stream)
+
     def cancel(self, reason: Reason = "CANCELLED") -> None:
         """Cancels the call: its waiters are released with the reason (L13), the handler is told.
 

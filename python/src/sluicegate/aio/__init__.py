@@ -22,11 +22,15 @@ from sluicegate._data import Progress as Progress
 from sluicegate._data import StreamInfo as StreamInfo
 from sluicegate._data import StreamStats as StreamStats
 from sluicegate._data import Terminal as Terminal
+from sluicegate._feed import FeedMeta as FeedMeta
+from sluicegate._feed import FeedStats as FeedStats
+from sluicegate._feed import OverrunPolicy as OverrunPolicy
 from sluicegate.aio._call import Call as Call
 from sluicegate.aio._cartridge import Cartridge as Cartridge
 from sluicegate.aio._engine import Engine as Engine
 from sluicegate.aio._engine import Peer as Peer
 from sluicegate.aio._engine import forward as forward
+from sluicegate.aio._feed import Feed as Feed
 from sluicegate.aio._gate import Gate as Gate
 from sluicegate.aio._request import Request as Request
 from sluicegate.aio._stream import InputStream as InputStream
@@ -41,6 +45,9 @@ __all__ = [
     "Counters",
     "Engine",
     "Event",
+    "Feed",
+    "FeedMeta",
+    "FeedStats",
     "Gate",
     "InputStream",
     "Item",
@@ -48,6 +55,7 @@ __all__ = [
     "Log",
     "Memory",
     "OutputStream",
+    "OverrunPolicy",
     "Peer",
     "Progress",
     "Request",
