@@ -21,7 +21,7 @@ static void ready_at_once_needs_no_wake(void) {
   bell_destroy(&bell);
 }
 
-static void a_waker_fires_once_and_is_released_once(void) {
+static void wake_fires_once(void) {
   sluice_gate *gate = NULL;
   sluice_op *op = NULL;
   bell bell;
@@ -237,8 +237,8 @@ static void *let_it_finish(void *ctx) {
   return NULL;
 }
 
-/* HZ-F13: when release returns, no waker is running. */
-static void f13_release_joins_a_waker_that_runs(void) {
+/* docs/waiting.md, 2, and HZ-F13: when release returns, no waker is running. */
+static void withdraw_joins(void) {
   int round;
   for (round = 0; round < check_rounds(200); round++) {
     handoff handoff = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false, false, NULL};
@@ -264,6 +264,44 @@ static void f13_release_joins_a_waker_that_runs(void) {
     CHECK(pthread_join(finishing, NULL) == 0);
     CHECK_OK(sluice_gate_release(handoff.gate));
   }
+}
+
+/* docs/waiting.md, 3: who leaves, served or not, hands on to the next in line. */
+static void leaving_hands_on(void) {
+  sluice_gate *gate = NULL;
+  sluice_op *head = NULL, *behind = NULL;
+  bell bell;
+  sluice_waker waker;
+  uint64_t left = 9;
+  bell_init(&bell);
+  waker = bell_waker(&bell);
+  CHECK_OK(sluice_gate_new(1, &gate));
+
+  /* The head asks for more than is there; what it leaves is enough for the next. */
+  CHECK_OK(sluice_gate_acquire_start(gate, 2, &head));
+  CHECK_STATUS(SLUICE_WAIT, sluice_op_poll(head, NULL, NULL));
+  CHECK_OK(sluice_gate_acquire_start(gate, 1, &behind));
+  CHECK_STATUS(SLUICE_WAIT, sluice_op_poll(behind, &waker, NULL));
+  CHECK_OK(sluice_op_release(head));
+  CHECK(bell_wakes(&bell) == 1);
+  CHECK_OK(sluice_op_poll(behind, NULL, NULL));
+  CHECK_OK(sluice_op_release(behind));
+
+  /* The head was served and goes before it comes for its turn. */
+  CHECK_OK(sluice_gate_acquire_start(gate, 1, &head));
+  CHECK_STATUS(SLUICE_WAIT, sluice_op_poll(head, NULL, NULL));
+  CHECK_OK(sluice_gate_acquire_start(gate, 1, &behind));
+  CHECK_STATUS(SLUICE_WAIT, sluice_op_poll(behind, &waker, NULL));
+  CHECK_OK(sluice_gate_grant(gate, 1));
+  CHECK(bell_wakes(&bell) == 1); /* it is the head's */
+  CHECK_OK(sluice_op_release(head));
+  CHECK(bell_wakes(&bell) == 2);
+  CHECK_OK(sluice_op_poll(behind, NULL, NULL));
+  CHECK_OK(sluice_op_release(behind));
+  CHECK_OK(sluice_gate_available(gate, &left));
+  CHECK(left == 0);
+  CHECK_OK(sluice_gate_release(gate));
+  bell_destroy(&bell);
 }
 
 static void *grant_many(void *gate) {
@@ -340,13 +378,14 @@ static void an_operation_can_be_waited_for(void) {
 
 const check_case waker_cases[] = {
     {"waker: ready at once needs no wake", ready_at_once_needs_no_wake},
-    {"waker: fires once and is released once", a_waker_fires_once_and_is_released_once},
+    {"waker: wake_fires_once, and is released once", wake_fires_once},
     {"waker: a new poll withdraws the waker before", a_new_poll_withdraws_the_waker_before},
     {"waker: released whatever is answered", wakers_are_released_whatever_is_answered},
     {"waker: on_ready fires at once or later", on_ready_fires_at_once_or_later},
     {"waker: G09 may use its gate", g09_a_waker_may_use_its_gate},
     {"waker: may release its own operation", a_waker_may_release_its_own_operation},
-    {"waker: F13 release joins a waker that runs", f13_release_joins_a_waker_that_runs},
+    {"waker: withdraw_joins: F13 release joins a waker that runs", withdraw_joins},
+    {"waker: leaving_hands_on", leaving_hands_on},
     {"waker: F11 given-up waits lose nothing", f11_given_up_waits_lose_nothing},
     {"op: can be waited for", an_operation_can_be_waited_for},
     {NULL, NULL}};

@@ -18,6 +18,7 @@ const RANKS: &[&[&str]] = &[
     &["sync"],
     &["model"],
     &["account"],
+    &["check"],
     &["wait"],
     &["credit"],
     &["frame"],
@@ -41,8 +42,8 @@ struct Reserved {
 const RESERVED: &[Reserved] = &[
     Reserved {
         words: &[&["Condvar"], &["park"], &["park_timeout"], &["sleep"]],
-        rooms: &["wait", "sync"],
-        why: "only `wait` sleeps or wakes",
+        rooms: &["wait", "check/monitor", "sync"],
+        why: "only `wait` sleeps or wakes, and the monitor of those who never come",
     },
     Reserved {
         words: &[&["Instant", ":", ":", "now"], &["SystemTime", ":", ":", "now"]],
@@ -55,8 +56,8 @@ const RESERVED: &[Reserved] = &[
             &["thread", ":", ":", "Builder"],
             &["thread", ":", ":", "scope"],
         ],
-        rooms: &["link", "cartridge", "engine", "feed", "flow/scope"],
-        why: "only `link`, `cartridge`, `engine`, `feed` and `flow/scope` start threads",
+        rooms: &["check/monitor", "link", "cartridge", "engine", "feed", "flow/scope"],
+        why: "only `check/monitor`, `link`, `cartridge`, `engine`, `feed` and `flow/scope` start threads",
     },
     Reserved {
         words: &[

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::counted;
+use super::{checked, counted};
 use crate::build;
 use crate::process;
 use crate::repo::Repo;
@@ -38,7 +38,8 @@ pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
 /// what `test` has counted, so it is not counted twice.
 pub fn checkers(repo: &Repo, tally: &mut Tally) -> Result<()> {
     for goal in ["check-asan", "check-tsan"] {
-        let watched = process::watch(&mut build::make(repo, "tests/c", goal), |_| true)?;
+        let mut program = build::make(repo, "tests/c", goal);
+        let watched = process::watch(checked(&mut program), |_| true)?;
         tally.name_failures(Runner::Plain, &watched.text);
         watched.ended?;
     }

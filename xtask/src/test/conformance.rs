@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use super::swift;
+use super::{checked, swift};
 use crate::build;
 use crate::process;
 use crate::repo::Repo;
@@ -26,7 +26,7 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     let mut inner = Vec::new(); // of the machines that only Rust replays
     for mut runner in runners(repo, tools)? {
         runner.env("SLUICEGATE_REPEAT", repeat.to_string());
-        let watched = process::watch(&mut runner, |_| false)?;
+        let watched = process::watch(checked(&mut runner), |_| false)?;
         let said: Vec<_> = watched.text.lines().filter_map(Replay::read).collect();
         if watched.ended.is_err() {
             println!("{}", watched.text);

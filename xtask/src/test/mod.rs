@@ -49,14 +49,20 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
     steps
 }
 
-/// Runs a test runner and counts what it says, also when it fails.
+/// Holds what `command` starts to the model while it runs (docs/waiting.md). On a machine that is busy
+/// with several tests, a thread that was woken may come late.
+fn checked(command: &mut Command) -> &mut Command {
+    command.env("SLUICEGATE_CHECK", "1").env("SLUICEGATE_CHECK_MS", "30000")
+}
+
+/// Runs a test runner, held to the model, and counts what it says, also when it fails.
 fn counted(
     command: &mut Command,
     runner: Runner,
     tally: &mut Tally,
     shown: impl Fn(&str) -> bool,
 ) -> Result<()> {
-    let watched = process::watch(command, shown)?;
+    let watched = process::watch(checked(command), shown)?;
     let before = tally.total();
     tally.read(runner, &watched.text);
     // Where a test hung, this names it, also if such lines are not shown.
