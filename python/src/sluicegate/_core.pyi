@@ -11,6 +11,7 @@ __all__ = [
     "Bell",
     "Call",
     "Engine",
+    "Feed",
     "Gate",
     "InputStream",
     "Item",
