@@ -1,0 +1,128 @@
+//! Why something stands still: the answer names who holds the others up, through chains and relays.
+
+mod support;
+
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use sluicegate::account::Explanation;
+use sluicegate::engine::Health;
+use sluicegate::{Engine, EngineOptions, Peer, Request, Value, blocking_forward};
+use support::{ECHO, attach, attach_echo, within};
+
+const SOON: Duration = Duration::from_secs(20);
+const SLEEP: &str = "cap:sleep;in=media:blob;out=media:blob";
+
+/// A cartridge that takes a request and does not read it until it is told to.
+fn sleeper(engine: &Engine) -> (Peer, mpsc::Sender<()>) {
+    let (wake, woken) = mpsc::channel::<()>();
+    let woken = Mutex::new(woken);
+    let peer = attach(engine, sluicegate::Cap::new(SLEEP), SLEEP, move |request: &Request| {
+        let input = request.blocking_input()?;
+        input.blocking_recv()?; // the first, so that it is known to have begun
+        let _woken = woken.lock().expect("not poisoned").recv();
+        while input.blocking_recv()?.is_some() {}
+        Ok(())
+    });
+    (peer, wake)
+}
+
+fn engine(health: Health) -> Engine {
+    let limits = support::limits(4, 1024);
+    Engine::new(EngineOptions { limits, health, ..EngineOptions::default() })
+}
+
+/// Asks until somebody is to blame.
+fn culprit(ask: impl Fn() -> Explanation) -> (serde_json::Value, Explanation) {
+    loop {
+        let told = ask();
+        let named = told.culprits().next().cloned();
+        if let Some(named) = named
+            && told.to_json()["standing"].as_array().is_some_and(|s| s.len() >= 2)
+        {
+            return (named, told);
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_chain_that_stands_still_names_the_sleeping_consumer() {
+    within(SOON, "an explanation", || {
+        let engine = engine(Health::default());
+        let (echo, (sleeper, wake)) = (attach_echo(&engine), sleeper(&engine));
+        let (first, second) =
+            (echo.call(ECHO).expect("a call"), sleeper.call(SLEEP).expect("a call"));
+        let into = first.input("media:blob").expect("an argument");
+        let writes = thread::spawn({
+            let first = first.clone();
+            move || {
+                for n in 0..100_u64 {
+                    into.blocking_emit(Value::from(n))?;
+                }
+                first.blocking_finish_input()
+            }
+        });
+        let to = second.input("media:blob").expect("an argument");
+        let forwards = thread::spawn(move || blocking_forward(first.blocking_output()?, to));
+        let (named, told) = culprit(|| engine.explain());
+        assert_eq!(named["cap"], SLEEP, "{told}");
+        assert_eq!(named["waits_for"], "unread", "{told}");
+        assert!(told.to_string().starts_with("HOLDS THE OTHERS UP: test has not read"), "{told}");
+        assert!(!told.is_quiet());
+        wake.send(()).expect("it sleeps");
+        writes.join().expect("no panic").expect("all was written");
+        forwards.join().expect("no panic").expect("all went through");
+        second.blocking_finish_input().expect("the end");
+        second.blocking_wait().expect("done");
+        assert!(engine.explain().is_quiet());
+    });
+}
+
+#[test]
+fn a_stall_is_reported_once_and_an_idle_stream_never() {
+    within(SOON, "a notice", || {
+        let (told, hears) = mpsc::channel();
+        let health = Health {
+            stall: Some(Duration::from_millis(50)),
+            on_stall: std::sync::Arc::new(move |explanation: &Explanation| {
+                let _full = told.send(explanation.clone());
+            }),
+            ..Health::default()
+        };
+        let engine = engine(health);
+        let (idle, (sleeper, wake)) = (attach_echo(&engine), sleeper(&engine));
+        // Idle: a reader without data.
+        let quiet = idle.call(ECHO).expect("a call");
+        let _argument = quiet.input("media:blob").expect("an argument");
+        let reads = thread::spawn({
+            let quiet = quiet.clone();
+            move || quiet.blocking_output()?.blocking_recv()
+        });
+        let call = sleeper.call(SLEEP).expect("a call");
+        let input = call.input("media:blob").expect("an argument");
+        let writes = thread::spawn(move || {
+            for n in 0..20_u64 {
+                input.blocking_emit(Value::from(n))?;
+            }
+            input.blocking_close()
+        });
+        let notice = hears.recv().expect("a notice");
+        assert!(notice.to_string().contains("has waited for credit"), "{notice}");
+        assert!(
+            notice.to_json()["standing"]
+                .as_array()
+                .expect("some")
+                .iter()
+                .all(|standing| { standing["cap"] == SLEEP || standing["waits_for"] == "data" })
+        );
+        wake.send(()).expect("it sleeps");
+        writes.join().expect("no panic").expect("all was written");
+        call.blocking_finish_input().expect("the end");
+        call.blocking_wait().expect("done");
+        assert!(hears.try_recv().is_err(), "once for a stream that has not moved");
+        quiet.cancel(&"ENOUGH".into());
+        reads.join().expect("no panic").expect_err("cancelled");
+    });
+}
