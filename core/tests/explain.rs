@@ -33,14 +33,12 @@ fn engine(health: Health) -> Engine {
     Engine::new(EngineOptions { limits, health, ..EngineOptions::default() })
 }
 
-/// Asks until somebody is to blame.
+/// Asks until somebody has stood in the way for a while.
 fn culprit(ask: impl Fn() -> Explanation) -> (serde_json::Value, Explanation) {
     loop {
         let told = ask();
-        let named = told.culprits().next().cloned();
-        if let Some(named) = named
-            && told.to_json()["standing"].as_array().is_some_and(|s| s.len() >= 2)
-        {
+        let named = told.culprits().first().map(|&named| named.clone());
+        if let Some(named) = named.filter(|n| n["since_ms"].as_u64() >= Some(100)) {
             return (named, told);
         }
         thread::yield_now();

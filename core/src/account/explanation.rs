@@ -37,20 +37,26 @@ impl Explanation {
         self.silent.push(party.to_owned());
     }
 
-    /// Names where it was told, for those who don't know it themselves.
-    pub(crate) fn told_by(mut self, party: &str) -> Self {
+    /// Notes which of those asked has told it, `nth`, by the name of its connection.
+    pub(crate) fn told_by(mut self, nth: usize, connection: &str) -> Self {
         for standing in &mut self.standing {
-            standing["process"] = party.into();
+            let beyond = standing["place"].as_str().map(|place| format!("/{place}"));
+            standing["place"] = format!("{nth}{}", beyond.unwrap_or_default()).into();
+            if standing["connection"].is_null() {
+                standing["connection"] = connection.into();
+            }
         }
         self
     }
 
     /// As JSON: `standing`, an array with `party`, `request`, `cap`, `side`, `stream`, `waits_for`
     /// (`credit`, `room`, `unread` or `data`), `since_ms`, `chunks`, `window` and `unread`; `silent`,
-    /// who gave no answer; `culprits`, those of `standing` that hold the others up.
+    /// who gave no answer; `culprits`, those of `standing` that hold the others up. `place` tells
+    /// parties of one name apart, and `connection` is the command or transport that one is reached by;
+    /// this process has neither.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let culprits: Vec<_> = self.culprits().cloned().collect();
+        let culprits = self.culprits();
         json!({"standing": self.standing, "silent": self.silent, "culprits": culprits})
     }
 
@@ -71,24 +77,30 @@ impl Explanation {
         self.standing.iter().all(|standing| standing["waits_for"] == "data")
     }
 
-    /// Who holds the others up.
-    pub fn culprits(&self) -> impl Iterator<Item = &Json> {
-        self.standing.iter().filter(|standing| {
-            standing["waits_for"] == "unread" && !self.waits_itself(&standing["party"])
-        })
+    /// Who holds the others up, the longest first.
+    #[must_use]
+    pub fn culprits(&self) -> Vec<&Json> {
+        let mut culprits: Vec<_> = self
+            .standing
+            .iter()
+            .filter(|standing| standing["waits_for"] == "unread" && !self.waits_itself(standing))
+            .collect();
+        culprits.sort_by_key(|standing| std::cmp::Reverse(standing["since_ms"].as_u64()));
+        culprits
     }
 
     /// Whether a party waits for credit or room, which may be why it does not read.
     fn waits_itself(&self, party: &Json) -> bool {
-        let mut of_party = self.standing.iter().filter(|standing| standing["party"] == *party);
-        of_party.any(|s| s["waits_for"] == "credit" || s["waits_for"] == "room")
+        let place = |standing: &Json| (standing["place"].clone(), standing["party"].clone());
+        let mut same = self.standing.iter().filter(|standing| place(standing) == place(party));
+        same.any(|s| s["waits_for"] == "credit" || s["waits_for"] == "room")
     }
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest: Vec<_> = self.standing.iter().collect();
-        let culprits: Vec<_> = self.culprits().collect();
+        let culprits = self.culprits();
         rest.retain(|standing| !culprits.contains(standing));
         rest.sort_by_key(|standing| std::cmp::Reverse(standing["since_ms"].as_u64()));
         if self.is_quiet() {
@@ -149,7 +161,7 @@ mod tests {
             ],
             silent: vec!["frozen".to_owned()],
         };
-        let culprits: Vec<_> = told.culprits().map(|c| c["party"].clone()).collect();
+        let culprits: Vec<_> = told.culprits().iter().map(|c| c["party"].clone()).collect();
         assert_eq!(culprits, ["sleeper"]);
         let text = told.to_string();
         assert!(text.starts_with("HOLDS THE OTHERS UP: sleeper has not read stream s for 2.1 s"));
@@ -161,7 +173,7 @@ mod tests {
     fn readers_without_data_are_no_stall() {
         let told = Explanation { standing: vec![standing("x", "data", 5)], silent: Vec::new() };
         assert!(told.is_quiet());
-        assert_eq!(told.culprits().count(), 0);
+        assert!(told.culprits().is_empty());
         assert!(told.to_string().starts_with("nothing is held up\n"));
     }
 }

@@ -32,11 +32,11 @@ pub(crate) fn ask<'a>(
     let deadline = Deadline::after(patience);
     let asked: Vec<_> =
         connections.map(|(name, link)| (name, link.probe(Some(patience)))).collect();
-    for (name, answer) in asked {
+    for (nth, (name, answer)) in asked.into_iter().enumerate() {
         let answer = block_on(answer, deadline).ok().flatten();
         let json = answer.as_ref().and_then(|frame| frame.meta_bytes(EXPLAIN)).cloned();
         match json.and_then(|json| serde_json::from_slice(&json).ok()) {
-            Some(json) => told.add(Explanation::from_json(&json).told_by(name)),
+            Some(json) => told.add(Explanation::from_json(&json).told_by(nth, name)),
             None => told.add_silent(name),
         }
     }
