@@ -4,6 +4,7 @@
 
 mod flows;
 mod requests;
+mod stages;
 
 use std::io::Write as _;
 
@@ -35,6 +36,8 @@ fn open(machine: &str, head: &mut Object) -> Result<Opened, Failure> {
         "ledger" => flows::ledger(head.object("open")?),
         "table" => requests::table(head.object("open")?),
         "emission" => Ok(requests::emission()),
+        "demand" => stages::demand(head.object("open")?),
+        "overflow" => stages::overflow(head.object("open")?),
         other => Err(Failure::new(format!("unknown machine {other:?}"))),
     }
 }
@@ -43,6 +46,9 @@ fn replay(machine: &str, script: &Script) -> Result<(), Failure> {
     let mut head = script.head.clone();
     let opened = open(machine, &mut head)?;
     head.done()?;
+    if opened.is_empty() != script.steps.is_empty() {
+        return Err(Failure::new("expected to open exactly if there are steps"));
+    }
     for (name, mut one) in opened {
         for (number, step) in script.steps.iter().enumerate() {
             perform(&mut *one, step.clone())
