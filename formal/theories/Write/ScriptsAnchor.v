@@ -1,12 +1,15 @@
 (** The anchor: the hash of a small set of scripts of every machine, computed by the kernel. The
     extracted program computes the same set's hash again and stops if it differs. *)
 
-From Coq Require Import NArith List.
+From Coq Require Import NArith String List.
 From Sluicegate Require Import Write.Scripts.
+From Sluicegate Require Decide.Emission Decide.Overflow.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRouter Write.ScriptsRoutes.
 From Sluicegate Require Write.ScriptsPlay Write.ScriptsLines Write.ScriptsLeavings Write.ScriptsRequests.
 From Sluicegate Require Write.ScriptsPairs Write.ScriptsActs.
+From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
 Import ListNotations.
+Open Scope string_scope.
 Open Scope N_scope.
 
 Definition sample : list script :=
@@ -19,9 +22,17 @@ Definition sample : list script :=
      (ScriptsLines.lines ++ ScriptsLines.closing ++ ScriptsLeavings.leavings ++
       ScriptsRequests.requests ++ firstn 3 ScriptsPairs.pairs ++
       map (ScriptsActs.random false 20) [0; 1] ++ map (ScriptsActs.random true 20) [0; 1]) ++
-   ScriptsActs.every ScriptsActs.staying ScriptsActs.comes 2 1)%list.
+   ScriptsActs.every ScriptsActs.staying ScriptsActs.comes 2 1 ++
+   map ScriptsFlows.random_order [0; 1] ++
+   [ScriptsFlows.writer_script "walk" ["1"; "2"; "3"; "4"] (ScriptsFlows.writes 30 6000);
+    ScriptsFlows.ledger_script "walk" 2 (ScriptsFlows.seen 30 7000);
+    ScriptsRequest.table_script "walk" 6 (ScriptsRequest.walk 30 8000);
+    ScriptsRequest.emission_script "walk"
+      (ScriptsRequest.emitted 30 (ScriptsRequest.Sent Emission.started []) 9000);
+    ScriptsStages.stage_script "walk" (ScriptsStages.Ahead 4 3) (ScriptsStages.signals 30 10000);
+    ScriptsStages.queue_script "walk" Overflow.DropHead 3 20 (ScriptsStages.queue_ops 30 11000)])%list.
 
-Definition anchor : N := 2704351468975905352.
+Definition anchor : N := 10466274531195674618.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

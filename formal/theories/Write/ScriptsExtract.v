@@ -5,12 +5,12 @@ From Coq Require Import List.
 From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNativeString.
 From Sluicegate Require Import Write.Scripts Write.ScriptsAnchor.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoutes Write.ScriptsWaiting.
-From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest.
+From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
 Import ListNotations.
 
 Definition every_file : list file :=
   (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files ++ ScriptsWaiting.files ++
-   ScriptsFlows.files ++ ScriptsRequest.files)%list.
+   ScriptsFlows.files ++ ScriptsRequest.files ++ ScriptsStages.files)%list.
 
 Extraction Language OCaml.
 Extraction "scripts.ml" every_file hash_of sample anchor.
