@@ -141,6 +141,22 @@ Theorem return_ends (events : list event) (success : bool) :
   at_stage (step (after events) (Returned success)) = Ended.
 Proof. intros [E|E]; unfold step; rewrite E; reflexivity. Qed.
 
+(** L7, L17: a second cancel changes nothing: the handler still runs, and the first reason stays. *)
+Theorem second_cancel_is_nothing (q : request) (r : reason) :
+  at_stage q = Stopping -> step q (CancelCame r) = q.
+Proof.
+  destruct q as [s w l]; cbn; intros ->; unfold step; cbn; rewrite app_nil_r; destruct w; reflexivity.
+Qed.
+
+(** L7: while a handler runs, whether it was told to stop or not, nothing but its return ends the
+    request; so no terminal is sent, and nothing is forgotten, under a running handler. *)
+Theorem only_a_return_ends_what_runs (q : request) (e : event) :
+  at_stage q = Running \/ at_stage q = Stopping -> at_stage (step q e) = Ended ->
+  exists success, e = Returned success.
+Proof.
+  destruct q as [s w l]; cbn; intros [-> | ->]; destruct e as [|r|success|]; cbn; intros E; try discriminate; eauto.
+Qed.
+
 (** A handler that succeeds unhindered ends as finished, one that fails as failed. *)
 Theorem outcome_is_told (events : list event) (success : bool) :
   at_stage (after events) = Running ->
