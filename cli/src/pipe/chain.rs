@@ -123,32 +123,36 @@ fn choose(stage: &Stage, peer: &Peer) -> Result<(String, String), Error> {
             && !cap.out_sequence
     };
     let caps: Vec<_> = peer.caps().iter().filter(bytes_to_bytes).collect();
-    let names = || caps.iter().map(|cap| cap.urn.as_str()).collect::<Vec<_>>().join("\n  ");
-    let wrong = |message: String| Error::new(ErrorKind::InvalidArgument, message);
-    let cap = match &stage.cap {
-        Some(wanted) => caps.iter().find(|cap| &cap.urn == wanted).ok_or_else(|| {
-            let name = peer.name();
-            wrong(format!(
-                "cartridge `{name}` has no cap {wanted} from bytes to bytes; it has\n  {}",
-                names()
-            ))
-        })?,
-        None => match &caps[..] {
-            [only] => only,
-            [] => {
-                return Err(wrong(format!(
-                    "cartridge `{}` has no cap from bytes to bytes",
-                    peer.name()
-                )));
+    let name = peer.name();
+    let choice = || match &caps[..] {
+        [] => "it has none from bytes to bytes".to_owned(),
+        caps => caps.iter().fold("its caps from bytes to bytes are".to_owned(), |list, cap| {
+            list + "\n  @" + &cap.urn
+        }),
+    };
+    let wrong = |message: String| Err(Error::new(ErrorKind::InvalidArgument, message));
+    let cap = match (&stage.cap, &caps[..]) {
+        (Some(wanted), _) => match caps.iter().find(|cap| &cap.urn == wanted) {
+            Some(cap) => cap,
+            None if peer.caps().iter().any(|cap| &cap.urn == wanted) => {
+                return wrong(format!(
+                    "cap {wanted} of cartridge `{name}` does not go from bytes to bytes, as a pipe \
+                     needs it (`sluicegate call` takes any cap); {}",
+                    choice()
+                ));
             }
-            _ => {
-                let name = peer.name();
-                return Err(wrong(format!(
-                    "cartridge `{name}` has several caps, name one with @CAP:\n  {}",
-                    names()
-                )));
+            None => {
+                return wrong(format!("cartridge `{name}` has no cap {wanted}; {}", choice()));
             }
         },
+        (None, [only]) => only,
+        (None, []) => return wrong(format!("cartridge `{name}`: {}", choice())),
+        (None, _) => {
+            return wrong(format!(
+                "cartridge `{name}` has several caps, name one with @CAP behind its command; {}",
+                choice()
+            ));
+        }
     };
     Ok((cap.urn.clone(), cap.in_media.clone().unwrap_or_default()))
 }

@@ -1,7 +1,8 @@
 //! The end of the chain: a file that appears when it is whole, or stdout.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl Sink {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let to = File::create(&partial).map_err(|e| failed(&partial, &e))?;
+        let to = claim(&partial)?;
         let paths = Some((partial, path.to_owned()));
         Ok(Self::new(Target { to: Box::new(to), paths, bytes: 0, whole: false }))
     }
@@ -113,6 +114,33 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         self.note();
+    }
+}
+
+/// Opens the file for writing, from its start, for this process alone.
+fn claim(partial: &Path) -> Result<File, Error> {
+    let refused = |e: std::io::Error| failed(partial, &e);
+    loop {
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false).open(partial);
+        let file = file.map_err(refused)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("{} is being written by another pipe", partial.display());
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+            Err(TryLockError::Error(e)) => return Err(refused(e)),
+        }
+        // One that was renamed between the two is somebody's whole output.
+        let ours = file.metadata().map_err(refused)?;
+        if partial
+            .metadata()
+            .is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino()))
+        {
+            file.set_len(0).map_err(refused)?;
+            return Ok(file);
+        }
     }
 }
 

@@ -162,6 +162,13 @@ struct Running {
 }
 
 fn stdio() -> Result<(std::fs::File, std::fs::File), Error> {
+    use std::io::IsTerminal;
+    if std::io::stdin().is_terminal() || std::io::stdout().is_terminal() {
+        let message = "this is a cartridge, which speaks to a host over stdin and stdout, not to a \
+                       terminal; start it through one: sluicegate pipe --in FILE -- COMMAND, or \
+                       sluicegate caps COMMAND to see what it serves";
+        return Err(Error::new(ErrorKind::Handshake, message));
+    }
     claim_stdio()
         .map_err(|e| Error::new(ErrorKind::Io, format!("stdin or stdout is unusable: {e}")))
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
+use super::Mode;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{CborError, ItemScanner, Scan, Value, fnv1a64};
 
@@ -159,6 +160,23 @@ impl Assembler {
     }
 }
 
+/// What a chunk adds to the payload bytes of a stream: of a byte string or a text its content, without
+/// the head that says how long it is.
+pub(crate) fn content_length(payload: &[u8], mode: Mode) -> u64 {
+    let head = match payload.first() {
+        Some(first) if mode == Mode::Scalar && matches!(first >> 5, 2 | 3) => match first & 0x1f {
+            0..24 => 1,
+            24 => 2,
+            25 => 3,
+            26 => 5,
+            27 => 9,
+            _ => 0, // of no definite length: counted as it is
+        },
+        _ => 0,
+    };
+    u64::try_from(payload.len().saturating_sub(head)).unwrap_or(u64::MAX)
+}
+
 /// Cuts `text` into pieces of at most `max` bytes, between characters, with at least one character
 /// in each. The empty text is one piece.
 pub(crate) fn split_text(mut text: &str, max: usize) -> Vec<&str> {
@@ -179,6 +197,20 @@ pub(crate) fn split_text(mut text: &str, max: usize) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_head_of_a_byte_string_or_text_is_no_content() {
+        for length in [0, 12, 23, 24, 255, 256, 65_535, 65_536] {
+            let bytes = Value::Bytes(vec![7; length].into()).encode();
+            assert_eq!(content_length(&bytes, Mode::Scalar), length as u64);
+            let text = Value::Text("x".repeat(length)).encode();
+            assert_eq!(content_length(&text, Mode::Scalar), length as u64);
+        }
+        let number = Value::from(300_u64).encode();
+        assert_eq!(content_length(&number, Mode::Scalar), number.len() as u64);
+        assert_eq!(content_length(&[0x43, 1, 2], Mode::Sequence), 3);
+        assert_eq!(content_length(&[], Mode::Scalar), 0);
+    }
 
     fn fragment(bytes: &[u8]) -> Fragment {
         let payload = Bytes::copy_from_slice(bytes);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::chunk::{Arrived, Assembler, Fragment};
+use super::chunk::{Arrived, Assembler, Fragment, content_length};
 use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
 use crate::account::{Cause, Standing};
 use crate::check::{Counters, Move, WindowLedger};
@@ -156,8 +156,8 @@ impl InputCore {
                 )));
             }
             state.next_index = expected.saturating_add(1);
-            let length = u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX);
-            state.bytes = state.bytes.saturating_add(length);
+            let content = content_length(&fragment.payload, self.info.mode);
+            state.bytes = state.bytes.saturating_add(content);
             state.stop_idling();
             state.unread_since.get_or_insert_with(now);
             match self.info.mode {

@@ -82,7 +82,8 @@ pub struct Item {
 pub struct StreamStats {
     /// CHUNK frames so far.
     pub chunks: u64,
-    /// Payload bytes so far.
+    /// Payload bytes so far: the content of byte strings and texts; other values, and the items of a
+    /// sequence, as they are encoded.
     pub bytes: u64,
     /// Chunks that may still be sent, or may still arrive, before the next grant.
     pub window: u64,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::chunk::{Arrived, Fragment, split_text};
+use super::chunk::{Arrived, Fragment, content_length, split_text};
 use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
 use crate::account::{Cause, Counters, Standing};
 use crate::check;
@@ -242,6 +242,8 @@ impl OutputCore {
         let FlowKey { id, routing_id } = self.flow;
         let mut state = self.state.lock();
         check::may_send(&self.name, state.next_index.saturating_add(1), self.gate.given());
+        let mode = state.started.as_ref().map_or(Mode::Scalar, |options| options.mode);
+        let content = content_length(&fragment.payload, mode);
         let mut frame = Frame::new(crate::frame::FrameType::Chunk, id);
         frame.routing_id = routing_id;
         frame.stream_id = Some(self.name.clone());
@@ -252,7 +254,7 @@ impl OutputCore {
         self.wire.lanes.chunk(frame, room)?;
         credit.spent();
         state.next_index = state.next_index.saturating_add(1);
-        state.bytes = state.bytes.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        state.bytes = state.bytes.saturating_add(content);
         Ok(())
     }
 
