@@ -40,7 +40,13 @@ impl Engine {
         let policy = policy_from(policy)?;
         let limits = limits_in(limits)?;
         let max_item = max_item.0;
-        let options = EngineOptions { limits, handshake_timeout, policy, max_item };
+        let options = EngineOptions {
+            limits,
+            handshake_timeout,
+            policy,
+            max_item,
+            ..EngineOptions::default()
+        };
         Ok(Engine(Owned::new(CoreEngine::new(options))))
     }
 

@@ -141,6 +141,7 @@ impl EngineCore {
             handshake_timeout: Duration::from_nanos(facts.handshake_nanos),
             policy: facts.policy.into(),
             max_item: facts.max_item.unwrap_or(defaults.max_item),
+            ..defaults
         })))
     }
 
