@@ -50,6 +50,16 @@ exports() {
   ! ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | grep -v ' sluice_'
 }
 
+# HZ-F16: the shared library loads wherever the documented C library is (docs/guide-c.md).
+glibc() {
+  newest=$(${NM:-nm} -D "$lib_dir/libsluicegate.so" | sed -n 's/.*@GLIBC_\([0-9.]*\)$/\1/p' | sort -uV | tail -n 1)
+  floor=$(sed -n 's/.*glibc \([0-9.]*[0-9]\) or newer.*/\1/p' ../../docs/guide-c.md)
+  [ -n "$newest" ] && [ -n "$floor" ] || return 1
+  [ "$(printf '%s\n%s\n' "$newest" "$floor" | sort -V | tail -n 1)" = "$floor" ] && return 0
+  echo "libsluicegate.so needs glibc $newest, the guide promises $floor"
+  return 1
+}
+
 # Everything that the header declares is there.
 declared() {
   ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | sed 's/.* //' | sort >"$build/exported"
@@ -67,8 +77,11 @@ done
 one "exports" exports
 one "declarations" declared
 counted "$build/unit"
+one "glibc" glibc
 if [ -e "$build/static" ]; then
   counted "$build/static"
+  one "beside another Rust library" "$build/beside"
+  one "behind another Rust library" "$build/beside-after"
   # A library that was unloaded cannot be searched for what it still held: no leak check here.
   counted env ASAN_OPTIONS=detect_leaks=0 "$build/dispositions" "$lib_dir/libsluicegate.so"
 fi
