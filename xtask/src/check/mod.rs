@@ -1,6 +1,9 @@
-//! Checks that keep the house as it was built: rooms, sizes, laws.
+//! Checks that keep the house as it was built: rooms, sizes, laws, one place of credit arithmetic, a model
+//! that builds anywhere.
 
+mod arithmetic;
 mod laws;
+mod no_std;
 mod rooms;
 mod sizes;
 
@@ -23,6 +26,8 @@ pub fn run(repo: &Repo, select: &Select, tally: &mut Tally) -> Result<()> {
         Step::new("rooms", |_| report(rooms::check(repo)?)),
         Step::new("sizes", |_| report(sizes::check(repo)?)),
         Step::new("laws", |_| report(laws::check(repo)?)),
+        Step::new("arithmetic", |_| report(arithmetic::check(repo)?)),
+        Step::new("no-std", |_| no_std::check(repo)),
     ];
     step::run("check", select, steps, tally)
 }

@@ -23,13 +23,20 @@ pub use regenerate::regenerate_if_possible;
 const PACKAGES: &[Package] =
     &[Package::program("coq", "coqc"), Package::program("ocaml", "ocamlopt")];
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
     select: Select,
     /// Write nothing; fail if a generated file is stale. Always so in CI
     #[arg(long)]
     check: bool,
+}
+
+impl Options {
+    /// All steps, and nothing is written.
+    pub fn checking() -> Self {
+        Options { select: Select::default(), check: true }
+    }
 }
 
 /// Checks the proofs, writes what follows from the model, and makes sure that the proofs would notice.

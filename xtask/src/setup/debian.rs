@@ -83,13 +83,20 @@ pub fn ensure(packages: &[Package]) -> Result<()> {
 /// Installs packages by name; only where `can_install`.
 pub fn install(names: &[&str]) -> Result<()> {
     println!("setup: installing {}", names.join(", "));
-    process::run(Command::new("apt-get").args(["update", "-qq"]))?;
-    let mut install = Command::new("apt-get");
+    process::run(apt_get().args(["update", "-qq"]))?;
+    let mut install = apt_get();
     install
         .args(["install", "-y", "-qq", "--no-install-recommends"])
         .args(names)
         .env("DEBIAN_FRONTEND", "noninteractive");
     process::run(&mut install)
+}
+
+/// `apt-get`, which waits up to ten minutes while somebody else installs.
+fn apt_get() -> Command {
+    let mut apt_get = Command::new("apt-get");
+    apt_get.args(["-o", "DPkg::Lock::Timeout=600"]);
+    apt_get
 }
 
 /// True where this program may install packages: on a Debian-like system, as root.

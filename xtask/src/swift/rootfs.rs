@@ -55,6 +55,7 @@ fn make(folder: &Path, root: &Path) -> Result<()> {
     let mut bootstrap = Command::new("mmdebstrap");
     bootstrap
         .args(["--quiet", "--variant=minbase", "--dpkgopt=path-exclude=/usr/share/doc/*"])
+        .arg("--aptopt=DPkg::Lock::Timeout \"600\"")
         .args([
             "--dpkgopt=path-exclude=/usr/share/locale/*",
             "--dpkgopt=path-exclude=/usr/share/man/*",
