@@ -62,6 +62,11 @@ pub const COMPILERS: &[Package] = &[
     Package::header("libssl-dev", "openssl/evp.h"), // the reference cartridge in C makes digests with it
 ];
 
+/// What only tests take.
+pub const TESTS: &[Package] = &[
+    Package::program("ffmpeg", "ffmpeg"), // core's tests of live feeds capture its test picture
+];
+
 /// Installs those of `packages` that are not there, or says in one line what is missing.
 pub fn ensure(packages: &[Package]) -> Result<()> {
     let missing: Vec<_> = packages.iter().filter(|package| !package.is_there()).collect();

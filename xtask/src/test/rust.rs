@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::counted;
 use crate::process;
 use crate::repo::Repo;
+use crate::setup::debian;
 use crate::tally::{Runner, Tally};
 
 pub fn fmt(repo: &Repo) -> Result<()> {
@@ -18,6 +19,7 @@ pub fn clippy(repo: &Repo) -> Result<()> {
 }
 
 pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
+    debian::ensure(debian::TESTS)?;
     let mut test = repo.command("cargo");
     test.args(["test", "--quiet", "--workspace", "--no-fail-fast"]);
     counted(&mut test, Runner::Cargo, tally, |line| !line.is_empty())
