@@ -32,6 +32,10 @@ impl fmt::Display for Verdict {
 
 /// What an error of Coq in `file`, which holds `text`, says of the mutant.
 pub fn of(file: &str, text: &str, error: &str) -> Verdict {
+    if error.contains("Timeout!") {
+        // A tactic's limit is of the clock: a busy machine must not look like a theorem.
+        return Verdict::Nonsense(format!("out of time, which shows nothing: {error}"));
+    }
     match place(error).and_then(|(line, column)| proof_around(text, line, column)) {
         Some(name) if file.starts_with("Law/") => Verdict::Killed(format!("{name} ({file})")),
         _ => Verdict::Nonsense(error.to_owned()),
@@ -84,6 +88,8 @@ mod tests {
         assert_eq!(at(3, 7), Verdict::Killed("one (Law/T.v)".to_owned()));
         assert_eq!(at(7, 2), Verdict::Killed("two (Law/T.v)".to_owned()));
         assert!(matches!(at(5, 14), Verdict::Nonsense(_)));
+        let slow = "File \"T.v\", line 3, characters 7-9:\nError: Timeout!";
+        assert!(matches!(of("Law/T.v", LAW, slow), Verdict::Nonsense(_)));
         assert!(matches!(of("Law/T.v", LAW, "no place"), Verdict::Nonsense(_)));
         let decision = of("Decide/T.v", LAW, "File \"T.v\", line 3, characters 7-9:\nError: no.");
         assert!(matches!(decision, Verdict::Nonsense(_)));
