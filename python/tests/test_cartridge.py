@@ -99,11 +99,9 @@ def test_forever_until_cancelled(reference: Peer) -> None:
     output = call.output()
     for number, value in zip(range(1000), output.values(), strict=False):
         assert number == value
-    started = time.monotonic()
     call.cancel()
     with pytest.raises(Cancelled):
-        call.wait()
-    assert time.monotonic() - started < 1
+        call.wait(timeout=5)
     assert json.loads(ask(reference, DIGEST).output().collect_bytes())["bytes"] == 0
 
 
