@@ -1,17 +1,21 @@
 //! Live feeds over a link: credit holds up the delivery and never the source, gaps add up to the
 //! drops, and every end is told as what it is.
 
+#[path = "support/raw.rs"]
+mod raw;
 mod support;
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use raw::Raw;
 use sluicegate::feed::{Feed, FeedMeta, FeedOptions, FeedSender, FeedStats, OverrunPolicy};
+use sluicegate::frame::{Frame, FrameType};
 use sluicegate::wait::block_on;
 use sluicegate::{
-    Cap, Cartridge, Deadline, Engine, Error, ErrorKind, InputStream, Limits, Manifest, Mode, Peer,
-    Request, Session, Value,
+    Cap, Cartridge, Deadline, Engine, Error, ErrorKind, InputStream, Limits, Manifest, MessageId,
+    Mode, Peer, Request, Session, Value,
 };
 use support::{engine, limits, within};
 
@@ -130,6 +134,33 @@ fn hz_v01_gaps_on_the_wire_add_up_to_the_drops() {
         assert_eq!(session.counters().overruns, missing, "per feed and in the runtime");
         assert_eq!(session.counters().drops_total(), 0, "an overrun is no drop of a frame");
         conserved(stats);
+    });
+}
+
+/// HZ-V03: the heartbeat tells the same number, and mixes it with no other, while no data moves.
+#[test]
+fn hz_v03_the_heartbeat_tells_the_overruns() {
+    within(LIMIT, "a heartbeat", || {
+        let stage = Stage::open(4, OverrunPolicy::DropOldest);
+        (0..10).for_each(|n| assert!(stage.push(n)));
+        let served = Arc::clone(&stage);
+        let cap = Cap::new(FEED).output_sequence(true);
+        let (mut raw, running) = Raw::host(cap, FEED, limits(1, 64), move |request| {
+            served.feed.blocking_serve(&request.output())
+        });
+        raw.req(1, FEED);
+        raw.until(FrameType::StreamStart);
+        raw.send(&Frame::heartbeat(MessageId::Uint(7)));
+        let meta = raw.until(FrameType::Heartbeat).meta.expect("the totals");
+        let total = |name| meta.get(name).and_then(Value::as_u64);
+        assert_eq!(total("overruns_total"), Some(stage.feed.stats().overruns));
+        assert_eq!(total("overruns_total"), Some(6));
+        assert_eq!((total("drops_total"), total("stragglers_total")), (Some(0), Some(0)));
+        stage.capture.finish();
+        raw.grant(1, None, 4);
+        raw.until(FrameType::End);
+        drop(raw);
+        running.join().expect("no panic").expect("a clean end");
     });
 }
 

@@ -31,7 +31,7 @@ impl Feed {
         let (feed, capture) = Feed::open(options)?;
         framing.check()?;
         let (child, stdout) = start_source(command)?;
-        let label = command.label();
+        let (label, started) = (command.label(), Arc::clone(&child));
         let run = move || {
             let (killed, mut over) = (Arc::clone(&child), Op::new(capture.over()));
             // The end of the feed kills the child, from whichever thread it comes. A kill never waits.
@@ -52,7 +52,10 @@ impl Feed {
             }
             child.kill();
         };
-        spawn_quiet("capture", run).map_err(|e| no_thread(&e))?;
+        spawn_quiet("capture", run).map_err(|e| {
+            started.kill();
+            no_thread(&e)
+        })?;
         Ok(feed)
     }
 }

@@ -16,8 +16,8 @@ pub(super) fn serve(
     let owed = output.owed();
     owed.before_wait(async move {
         let serving = Serving::begin(&feed)?;
-        open(&feed, &output)?;
         serving.0.core().count_in(output.counters());
+        open(&feed, &output)?;
         // A CLOSE_STREAM stops the capture at once, also while an item waits for credit.
         let mut delivering = pin!(deliver(&feed, &output));
         let mut unwanted = pin!(output.unwanted());
