@@ -1,0 +1,160 @@
+//! The reference cartridge of each language as a host's process behind a switch: the same answers as
+//! on a link of its own, credit from end to end (L11), started when it is needed, started again when
+//! it died.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use sluicegate::link::socket_pair;
+use sluicegate::{
+    Command, EngineOptions, Error, ErrorKind, Host, HostOptions, Limits, Manifest, Peer, Switch,
+    SwitchOptions, Value,
+};
+use sluicegate_matrix::{ask, each_language, engine, feed, integers, program};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
+const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
+const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
+const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
+
+/// A switch, a host with one cartridge that does not run yet, and a caller.
+struct Stack {
+    switch: Switch,
+    host: Host,
+    caller: Peer,
+    _engine: sluicegate::Engine,
+}
+
+fn stack(language: &str, window: u64, idle: Option<Duration>) -> Stack {
+    let limits = Limits { initial_credit: window, ..Limits::default() };
+    let command = Command::new(program(language)).env("SLOW_MS", "5");
+    // What it can do, as an installation would know it.
+    let probe = engine(window, limits.max_chunk);
+    let manifest = probe.spawn(&command).expect("it starts").manifest_json();
+    let manifest = Manifest::from_json(&manifest).expect("its own manifest");
+    sluicegate_matrix::close(&probe);
+
+    let switch = Switch::new(SwitchOptions { limits, ..SwitchOptions::default() });
+    let options = EngineOptions {
+        limits,
+        handshake_timeout: Duration::from_secs(30),
+        ..EngineOptions::default()
+    };
+    let host = Host::new(HostOptions { engine: options.clone(), idle }).expect("a host");
+    host.add_lazy(&command, &manifest);
+    let [(reader, writer), (far_reader, far_writer)] = socket_pair().expect("sockets");
+    let joining = switch.clone();
+    let joins = std::thread::spawn(move || joining.attach("host", far_reader, far_writer));
+    host.join(reader, writer).expect("the switch takes the host in");
+    joins.join().expect("no panic").expect("joined");
+    let engine = sluicegate::Engine::new(options);
+    let caller = switch.caller(&engine).expect("a caller");
+    Stack { switch, host, caller, _engine: engine }
+}
+
+/// The processes of the host's cartridges, as it tells the switch.
+fn pids(stack: &Stack) -> BTreeSet<i32> {
+    stack.host.pids().into_iter().filter_map(|pid| i32::try_from(pid).ok()).collect()
+}
+
+fn echo(stack: &Stack, values: &[Value]) -> Result<Vec<Value>, Error> {
+    let call = stack.caller.call(ECHO)?;
+    let fed = feed(&call, "media:blob", values.to_vec());
+    let output = call.blocking_output()?;
+    let mut back = Vec::new();
+    while let Some(item) = output.blocking_recv()? {
+        back.push(item.value);
+    }
+    fed.join().expect("no panic")?;
+    call.blocking_wait()?;
+    Ok(back)
+}
+
+#[test]
+fn l11_every_cartridge_answers_through_a_relay_as_on_its_own_link() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 4, None);
+        assert!(pids(&stack).is_empty(), "{language}: it starts when it is needed");
+        let values: Vec<_> = (0..50_u64).map(Value::from).collect();
+        assert_eq!(echo(&stack, &values).expect("an echo"), values, "{language}");
+        assert_eq!(pids(&stack).len(), 1, "{language}");
+        let (call, output) = ask(&stack.caller, PRODUCE, "media:json", r#"{"chunks":100}"#);
+        let items = output.blocking_collect_items().expect("integers");
+        assert_eq!(integers(&items), (0..100).collect::<Vec<_>>(), "{language}");
+        call.blocking_wait().expect("done");
+        let stats = stack.switch.stats();
+        assert_eq!(stats["requests"]["active"].as_array().map(Vec::len), Some(0), "{stats}");
+        assert_eq!(stats["drops"]["total"], 0, "{language}: {stats}");
+        assert_eq!(stats["requests"]["terminated_by_kind"]["end"], 2, "{language}: {stats}");
+    });
+}
+
+#[test]
+fn l9_l10_a_slow_consumer_behind_a_relay_holds_its_sender_back_and_loses_nothing() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 2, None);
+        let call = stack.caller.call(SLOW).expect("a call");
+        let fed = feed(&call, "media:blob", (0..40_u64).map(Value::from).collect());
+        let output = call.blocking_output().expect("a result");
+        let answer = output.blocking_collect_bytes().expect("a number");
+        assert_eq!(&answer[..], b"40", "{language}");
+        fed.join().expect("no panic").expect("all was taken");
+        call.blocking_wait().expect("done");
+    });
+}
+
+#[test]
+fn l16_l17_an_endless_stream_behind_a_relay_ends_by_cancel_and_leaves_nothing() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 4, None);
+        let call = stack.caller.call(FOREVER).expect("a call");
+        let fed = feed(&call, "media:blob", Vec::new());
+        let output = call.blocking_output().expect("a result");
+        for n in 0..20_u64 {
+            let item = output.blocking_recv().expect("endless").expect("endless");
+            assert_eq!(item.value.as_u64(), Some(n), "{language}");
+        }
+        call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
+        let _moot = fed.join().expect("no panic");
+        while stack.switch.stats()["requests"]["active"].as_array().is_some_and(|a| !a.is_empty()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(echo(&stack, &[Value::from(1_u64)]).expect("lives on").len(), 1, "{language}");
+    });
+}
+
+#[test]
+fn a_cartridge_that_is_killed_fails_its_requests_and_is_started_again() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 4, None);
+        let call = stack.caller.call(FOREVER).expect("a call");
+        let fed = feed(&call, "media:blob", Vec::new());
+        let output = call.blocking_output().expect("a result");
+        output.blocking_recv().expect("endless").expect("endless");
+        let first = pids(&stack);
+        let pid = *first.first().expect("it runs");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
+            .expect("it lives");
+        let error = call.blocking_wait().expect_err("killed");
+        assert!(
+            error.message().contains("killed") || error.message().contains("signal"),
+            "{error}"
+        );
+        let _moot = fed.join().expect("no panic");
+        assert_eq!(echo(&stack, &[Value::from(7_u64)]).expect("started again").len(), 1);
+        assert_ne!(pids(&stack), first, "{language}");
+    });
+}
+
+#[test]
+fn a_cartridge_without_requests_is_stopped_and_started_again_when_needed() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 4, Some(Duration::from_millis(50)));
+        assert_eq!(echo(&stack, &[Value::from(1_u64)]).expect("an echo").len(), 1, "{language}");
+        while !pids(&stack).is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(echo(&stack, &[Value::from(2_u64)]).expect("an echo").len(), 1, "{language}");
+    });
+}
