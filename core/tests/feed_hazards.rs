@@ -245,7 +245,8 @@ fn a_synthetic_source_runs_by_itself_and_stops_at_once() {
     within(LIMIT, "a synthetic feed", || {
         let quick = Synthetic { items: Some(3), interval: Duration::ZERO, item_bytes: 1 };
         let feed = Feed::synthetic(FeedOptions::default(), quick).expect("a thread");
-        assert_eq!(feed.iter().map(|item| item.expect("an item")).count(), 3);
+        let items: Result<Vec<_>, _> = feed.iter().collect();
+        assert_eq!(items.expect("no error").len(), 3);
         let slow = Synthetic { items: None, interval: Duration::from_secs(3600), item_bytes: 1 };
         let feed = Feed::synthetic(FeedOptions::default(), slow).expect("a thread");
         assert_eq!(feed.blocking_recv().expect("the first").expect("at once").meta.seq, 0);

@@ -113,12 +113,14 @@ impl CreditGate {
 
     /// Takes `n` chunks if that needs no waiting.
     pub fn try_acquire(&self, n: u64) -> TryAcquire {
-        let fast =
-            self.0.counted(|gate| gate.acquire(n, false), |ledger, answer, _| {
+        let fast = self.0.counted(
+            |gate| gate.acquire(n, false),
+            |ledger, answer, _| {
                 if *answer == AcquireAnswer::Taken {
                     ledger.taken(n);
                 }
-            });
+            },
+        );
         match fast {
             Some(AcquireAnswer::Taken) => TryAcquire::Taken,
             Some(AcquireAnswer::Wait) => TryAcquire::Wait,

@@ -52,7 +52,7 @@ impl std::fmt::Debug for Health {
     }
 }
 
-/// What the watching thread sleeps on.
+/// What the watching thread waits on.
 pub(super) struct Watch {
     over: Watched<bool>,
 }
@@ -68,8 +68,8 @@ impl Watch {
         self.over.update(|over| *over = true);
     }
 
-    /// Sleeps until `at`; false once it is over.
-    fn sleep(self: &Arc<Self>, at: Deadline) -> bool {
+    /// Waits until `at`; false once it is over.
+    fn rest(self: &Arc<Self>, at: Deadline) -> bool {
         let over = until(Arc::clone(self), |watch| &watch.over, |over| over.then_some(()));
         block_on(over, at).is_err()
     }
@@ -94,7 +94,7 @@ fn run(engine: &Weak<Inner>, watch: &Arc<Watch>, health: &Health) {
     let mut told = Told::default();
     loop {
         let next = next_beat.into_iter().chain(next_look).min();
-        if !watch.sleep(next.map_or(Deadline::NEVER, Deadline::at)) {
+        if !watch.rest(next.map_or(Deadline::NEVER, Deadline::at)) {
             return;
         }
         let Some(inner) = engine.upgrade() else { return };

@@ -52,6 +52,14 @@ impl SeqAssigner {
         }
     }
 
+    /// Gives the number of a frame back that could not be written, so that the next one of its flow
+    /// leaves no gap.
+    pub fn take_back(&mut self, frame: &Frame) {
+        if frame.is_flow() {
+            self.next.insert(frame.flow_key(), frame.seq);
+        }
+    }
+
     /// Drops the state of a flow that ends without a terminal of its own, such as one whose peer died.
     pub fn forget(&mut self, flow: &FlowKey) {
         self.next.remove(flow);

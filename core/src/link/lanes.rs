@@ -364,6 +364,7 @@ impl Inner {
         if !frame.frame_type.is_flow() {
             return None;
         }
+        order.seq.take_back(frame);
         let mut err =
             Frame::err(frame.id, frame.routing_id, error.code(), error.class(), error.message());
         match order.number(&mut err) {

@@ -219,6 +219,17 @@ impl Host {
         self.inner().uplink.lock().as_ref().and_then(|uplink| uplink.is_dead())
     }
 
+    /// Waits until it is no longer connected to its switch, and says why; at once if it never was.
+    pub fn left(&self) -> impl Future<Output = Reason> + Send + use<> {
+        let uplink = self.inner().uplink.lock().clone();
+        async move {
+            match uplink {
+                Some(uplink) => uplink.died().await,
+                None => Error::new(ErrorKind::Closed, "this host has joined no switch"),
+            }
+        }
+    }
+
     /// Leaves the switch and closes every cartridge.
     pub fn close(&self) {
         self.inner().close();

@@ -13,7 +13,7 @@ use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType};
 use crate::model::disposition::Disposition;
-use crate::request::{Connection, Passed, Unroutable};
+use crate::request::{Connection, Passed, Unroutable, fitting};
 use crate::sync::{Arc, Mutex};
 use crate::time::now;
 
@@ -261,10 +261,10 @@ fn cancel(flow: FlowKey, reason: &Reason) -> Frame {
 
 /// What a reason says; no text of a terminal may be empty.
 fn text(reason: &Reason) -> &str {
-    match reason.message() {
+    fitting(match reason.message() {
         "" => reason.code(),
         message => message,
-    }
+    })
 }
 
 fn gone() -> Reason {

@@ -14,7 +14,7 @@ use super::stats;
 use super::table::LinkId;
 use crate::account::{Counters, Explanation};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
-use crate::engine::identify;
+use crate::engine::{Engine, Peer, identify};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, NetworkPolicy};
 use crate::link::{
@@ -29,7 +29,6 @@ use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::owed::Owed;
 use crate::wait::watched::{Watched, until};
-use crate::{Engine, Peer};
 
 /// Connections that may be in the middle of joining at once.
 const JOINING: usize = 64;

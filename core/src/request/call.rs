@@ -1,7 +1,8 @@
 //! [`Call`]: one request, at the caller's end.
 
 use super::connection::Connection;
-use super::exchange::{Exchange, Keeper, abandon};
+use super::exchange::Exchange;
+use super::keeper::{Keeper, abandon};
 use super::terminal::{Event, Terminal};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, MessageId};

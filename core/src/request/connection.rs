@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::exchange::{Exchange, Side};
 use super::table::{Disposition, Refused, Table};
+use super::terminal::fitting;
 use crate::account::{Counters, StandingRequest};
 use crate::check;
 use crate::credit::{CreditRouter, Delivery};
@@ -397,7 +398,7 @@ impl Connection {
         error: &Error,
     ) -> Result<(), Reason> {
         self.table.note_ended(FlowKey::new(id, routing_id));
-        let err = Frame::err(id, routing_id, error.code(), error.class(), error.message());
+        let err = Frame::err(id, routing_id, error.code(), error.class(), fitting(error.message()));
         self.wire.send(err)
     }
 }

@@ -4,7 +4,6 @@
 //! Receiving never waits for sending, and sending never for receiving (L15).
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Weak;
 use std::time::Instant;
 
 use super::terminal::{self, Event, Terminal};
@@ -14,7 +13,7 @@ use crate::account::StandingRequest;
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
-use crate::stream::{Abandon, InputCore, Mode, OutputCore, StreamInfo, Wire};
+use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, Wire};
 use crate::sync::Arc;
 use crate::wait::watched::{Watched, until};
 
@@ -71,6 +70,10 @@ impl Exchange {
     ) -> Arc<Self> {
         let state = Watched::new(State::default());
         Arc::new(Exchange { side, flow, cap, wire, state, forget: Box::new(forget) })
+    }
+
+    pub(super) fn side(&self) -> Side {
+        self.side
     }
 
     pub(crate) fn flow(&self) -> FlowKey {
@@ -334,7 +337,7 @@ impl Exchange {
         let (code, class, message) = (reason.code(), reason.class(), reason.message());
         let message = if message.is_empty() { code } else { message };
         let code = if code.is_empty() { reason.kind().code() } else { code };
-        let message = if message.is_empty() { code } else { message };
+        let message = terminal::fitting(if message.is_empty() { code } else { message });
         self.close(Err(reason.clone()), |wire| match self.side {
             Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
             Side::Caller => wire
@@ -352,6 +355,7 @@ impl Exchange {
         }
         let FlowKey { id, routing_id } = self.flow;
         let progress = progress.unwrap_or(1.0);
+        let message = message.map(terminal::fitting);
         let done = Terminal { exit_code: 0, progress, message: message.map(str::to_owned) };
         let first = self.close(Ok(done), |wire| {
             wire.lanes.flow(Frame::end_with(id, routing_id, 0, Some(progress), message))
@@ -565,45 +569,4 @@ fn drop_reason(error: &Error) -> &'static str {
         ErrorKind::LimitReached => "limit_reached",
         _ => "protocol",
     }
-}
-
-/// A handle that fails or cancels its request when the last clone of it is dropped unfinished.
-pub(crate) struct Keeper {
-    exchange: Arc<Exchange>,
-    reason: &'static str,
-}
-
-impl Keeper {
-    pub(crate) fn new(exchange: Arc<Exchange>, reason: &'static str) -> Arc<Self> {
-        Arc::new(Keeper { exchange, reason })
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        if self.exchange.outcome().is_some() {
-            return;
-        }
-        let reason = match (self.exchange.side, self.exchange.stopped()) {
-            (_, Some(reason)) => reason,
-            (Side::Handler, None) => Error::with_code(
-                ErrorKind::Remote,
-                "HANDLER_ERROR",
-                crate::error::AttributionClass::Internal,
-                self.reason,
-            ),
-            (Side::Caller, None) => Error::new(ErrorKind::Cancelled, self.reason),
-        };
-        self.exchange.fail(&reason);
-    }
-}
-
-/// Cancels `exchange` when a stream of it is given up; does not keep it alive.
-pub(crate) fn abandon(exchange: &Arc<Exchange>) -> Abandon {
-    let exchange: Weak<Exchange> = Arc::downgrade(exchange);
-    Box::new(move |reason| {
-        if let Some(exchange) = exchange.upgrade() {
-            exchange.fail(&reason);
-        }
-    })
 }

@@ -3,10 +3,13 @@
 mod call;
 mod connection;
 mod exchange;
+mod keeper;
 mod table;
 mod terminal;
 
 pub use call::Call;
 pub(crate) use connection::{Connection, EXPLAIN, Passed, Role, Unroutable, peer_gone};
-pub(crate) use exchange::{Exchange, Keeper, Side};
+pub(crate) use exchange::{Exchange, Side};
+pub(crate) use keeper::Keeper;
+pub(crate) use terminal::fitting;
 pub use terminal::{Event, Terminal};

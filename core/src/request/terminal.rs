@@ -29,6 +29,18 @@ pub(crate) fn read_end(frame: &Frame) -> Result<Terminal, Reason> {
     }
 }
 
+/// Bytes of text that a terminal carries, at most: it has to fit any frame.
+const TEXT: usize = 8 * 1024;
+
+/// As much of a text as a terminal carries.
+pub(crate) fn fitting(text: &str) -> &str {
+    let mut end = text.len().min(TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// Reads ERR. A code that this library knows becomes its kind; class and message are the peer's.
 pub(crate) fn read_err(frame: &Frame) -> Reason {
     let code = frame.error_code().unwrap_or("HANDLER_ERROR");

@@ -1,6 +1,8 @@
 //! Streams of a request: values in, values out, each with a window of its own.
 
 mod chunk;
+mod collect;
+mod guards;
 mod input;
 mod output;
 mod sender;

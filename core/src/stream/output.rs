@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, content_length, split_text};
+use super::guards::{Batch, MidItem, Permit, Stall};
 use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
 use crate::account::{Cause, Counters, Standing};
 use crate::check;
@@ -40,13 +41,13 @@ pub struct OutputStream {
 pub(crate) struct OutputCore {
     wire: Arc<Wire>,
     flow: FlowKey,
-    name: String,
+    pub(super) name: String,
     media: String,
     output: Option<String>,
     gate: CreditGate,
     /// One unit: whoever has it emits.
     baton: CreditGate,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     course: Watched<Course>,
 }
 
@@ -60,17 +61,17 @@ struct Course {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     started: Option<StartOptions>,
-    held: Vec<u8>,
-    held_since: Option<Instant>,
+    pub(super) held: Vec<u8>,
+    pub(super) held_since: Option<Instant>,
     next_index: u64,
     bytes: u64,
     closed: bool,
-    broken: Option<Error>,
+    pub(super) broken: Option<Error>,
     /// Time spent waiting for credit, and for room on the link.
-    stalled: [Duration; 2],
-    stalled_since: Option<(Cause, Instant)>,
+    pub(super) stalled: [Duration; 2],
+    pub(super) stalled_since: Option<(Cause, Instant)>,
 }
 
 impl OutputCore {
@@ -388,91 +389,6 @@ impl OutputCore {
         self.gate.close("STREAM_END");
         self.over("STREAM_END".into());
         Ok(())
-    }
-}
-
-/// A unit taken from a gate, given back when dropped unless it was spent.
-struct Permit<'a> {
-    gate: &'a CreditGate,
-    units: u64,
-}
-
-impl Permit<'_> {
-    fn spent(mut self) {
-        self.units = 0;
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        self.gate.put_back(self.units);
-    }
-}
-
-/// The time from now until dropped is time spent waiting for credit.
-struct Stall<'a>(&'a Mutex<State>);
-
-impl<'a> Stall<'a> {
-    fn begin(state: &'a Mutex<State>, cause: Cause) -> Self {
-        state.lock().stalled_since = Some((cause, now()));
-        Stall(state)
-    }
-}
-
-impl Drop for Stall<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        if let Some((cause, since)) = state.stalled_since.take() {
-            state.stalled[usize::from(cause == Cause::Room)] +=
-                now().saturating_duration_since(since);
-        }
-    }
-}
-
-/// Held bytes on their way out: what was not sent when this is dropped is held again.
-struct Batch<'a> {
-    core: &'a OutputCore,
-    held: Vec<u8>,
-    since: Option<Instant>,
-    sent: usize,
-}
-
-impl<'a> Batch<'a> {
-    fn begin(core: &'a OutputCore) -> Self {
-        let mut state = core.state.lock();
-        let held = std::mem::take(&mut state.held);
-        Batch { core, held, since: state.held_since.take(), sent: 0 }
-    }
-
-    fn sent(&mut self, bytes: usize) {
-        self.sent = self.sent.saturating_add(bytes);
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        if self.sent < self.held.len() {
-            let mut state = self.core.state.lock();
-            state.held = self.held.split_off(self.sent);
-            state.held_since = self.since;
-        }
-    }
-}
-
-/// Breaks the stream if it is left while a part of an item is on the wire.
-struct MidItem<'a> {
-    core: &'a OutputCore,
-    begun: bool,
-}
-
-impl Drop for MidItem<'_> {
-    fn drop(&mut self) {
-        if self.begun {
-            self.core.state.lock().broken = Some(Error::new(
-                ErrorKind::Cancelled,
-                format!("stream {:?}: an item was given up in its middle", self.core.name),
-            ));
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 //! No test hangs: it fails with its name and what it waited for.
+#![allow(dead_code)] // each test file uses a part of it
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
