@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::thread;
 
 use clap::Args;
+use sluicegate::link::Address;
+use sluicegate::relay::call_through;
 use sluicegate::{
-    AttributionClass, Call, Command, Deadline, Error, ErrorKind, Event, InputStream, OutputStream,
-    Value, wait::block_on,
+    AttributionClass, Call, Command, Deadline, Engine, Error, ErrorKind, Event, InputStream,
+    OutputStream, Peer, Value, wait::block_on,
 };
 
 use crate::io_error;
@@ -17,10 +19,17 @@ use crate::values::{from_json, to_json};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The cartridge's command line, one shell word list: "python3 cartridge.py".
-    cartridge: String,
-    /// The cap to call, as `sluicegate caps` lists it.
-    cap: String,
+    /// The cartridge's command line, one shell word list: "python3 cartridge.py"; and the cap to
+    /// call, as `sluicegate caps` lists it. With --via, the cap alone.
+    #[arg(num_args = 1..=2, required = true, value_names = ["CARTRIDGE", "CAP"])]
+    target: Vec<String>,
+    /// Call through the switch that listens there, instead of starting a cartridge: `unix:PATH`,
+    /// `tcp:HOST:PORT` or a path with a `/`.
+    #[arg(long, value_name = "ADDRESS")]
+    via: Option<Address>,
+    /// The argument is a sequence. Known of a cartridge that is started; a switch does not tell.
+    #[arg(long)]
+    sequence: bool,
     /// An argument stream of bytes from a file, `-` for stdin. For a sequence argument, a JSON value
     /// a line.
     #[arg(long = "arg", value_name = "MEDIA=FILE")]
@@ -51,9 +60,10 @@ pub fn command(line: &str) -> Result<Command, Error> {
 
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
     let engine = arguments.limits.engine();
-    let peer = engine.spawn(&command(&arguments.cartridge)?)?;
-    let sequence = peer.caps().iter().any(|cap| cap.urn == arguments.cap && cap.in_sequence);
-    let call = peer.call(&arguments.cap)?;
+    let (peer, cap) = reach(arguments, &engine)?;
+    let sequence = arguments.sequence
+        || peer.caps().iter().any(|declared| declared.urn == cap && declared.in_sequence);
+    let call = peer.call(cap)?;
     let mut feeds = Vec::new();
     for arg in &arguments.args {
         let (media, file) = pair(arg)?;
@@ -98,6 +108,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         eprintln!("{message}");
     }
     Ok(())
+}
+
+/// Whom to call, and the cap.
+fn reach<'a>(arguments: &'a Arguments, engine: &Engine) -> Result<(Peer, &'a str), Error> {
+    match (&arguments.via, &arguments.target[..]) {
+        (None, [cartridge, cap]) => Ok((engine.spawn(&command(cartridge)?)?, cap)),
+        (Some(address), [cap]) => Ok((call_through(engine, address)?, cap)),
+        (None, _) => {
+            Err(Error::new(ErrorKind::InvalidArgument, "name a cartridge and a cap of it"))
+        }
+        (Some(_), _) => {
+            Err(Error::new(ErrorKind::InvalidArgument, "with --via, name a cap and nothing else"))
+        }
+    }
 }
 
 fn pair(text: &str) -> Result<(&str, &str), Error> {

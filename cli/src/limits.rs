@@ -38,18 +38,28 @@ pub struct LimitArguments {
 }
 
 impl LimitArguments {
-    /// An engine that proposes these limits.
-    pub fn engine(&self) -> Engine {
-        Engine::new(EngineOptions {
-            limits: Limits {
-                max_frame: self.max_frame,
-                max_chunk: self.max_chunk.min(self.max_frame.saturating_sub(1024).max(1)),
-                max_reorder_buffer: self.max_reorder,
-                initial_credit: self.window,
-            },
+    /// What is proposed.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            max_frame: self.max_frame,
+            max_chunk: self.max_chunk.min(self.max_frame.saturating_sub(1024).max(1)),
+            max_reorder_buffer: self.max_reorder,
+            initial_credit: self.window,
+        }
+    }
+
+    /// How an engine with these limits works.
+    pub fn options(&self) -> EngineOptions {
+        EngineOptions {
+            limits: self.limits(),
             handshake_timeout: Duration::from_secs(self.handshake_seconds),
             max_item: self.max_item,
             ..EngineOptions::default()
-        })
+        }
+    }
+
+    /// An engine that proposes these limits.
+    pub fn engine(&self) -> Engine {
+        Engine::new(self.options())
     }
 }

@@ -2,8 +2,11 @@
 
 mod call;
 mod caps;
+mod host;
 mod limits;
 mod pipe;
+mod switch;
+mod told;
 mod values;
 
 use std::process::ExitCode;
@@ -30,6 +33,10 @@ enum Command {
     Call(call::Arguments),
     /// List the caps of a cartridge.
     Caps(caps::Arguments),
+    /// Let hosts and callers connect, and route calls to whatever host offers the cap.
+    Switch(switch::Arguments),
+    /// Offer cartridges to a switch.
+    Host(host::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +44,8 @@ fn main() -> ExitCode {
         Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
         Command::Caps(arguments) => caps::run(&arguments),
+        Command::Switch(arguments) => switch::run(&arguments),
+        Command::Host(arguments) => host::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
