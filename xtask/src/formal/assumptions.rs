@@ -25,22 +25,19 @@ pub fn check(theories: &Theories) -> Result<()> {
             names.push(format!("{}.{name}", logical(file)));
         }
     }
+    // One question about all of them: each alone would walk through the same libraries again.
+    script.push_str("Definition everything :=\n");
     for name in &names {
-        script.push_str(&format!("Print Assumptions {name}.\n"));
+        script.push_str(&format!("  let _ := @{name} in\n"));
     }
+    script.push_str("  tt.\nPrint Assumptions everything.\n");
     let asked = theories.written.join("Assumptions.v");
     fs::write(&asked, script)?;
     let mut coqc = Command::new("coqc");
     coqc.args(["-q", "-R"]).arg(&theories.folder).arg("Sluicegate").arg(&asked);
     let said = process::capture(coqc.current_dir(&theories.written))?;
-    let closed = said.lines().filter(|line| *line == CLOSED).count();
-    let more: Vec<_> = said.lines().filter(|line| *line != CLOSED).collect();
-    if names.is_empty() || closed != names.len() || !more.is_empty() {
-        bail!(
-            "{closed} of {} statements rest on nothing; the rest:\n{}",
-            names.len(),
-            more.join("\n")
-        );
+    if names.is_empty() || said.trim() != CLOSED {
+        bail!("{} statements rest on more than Coq itself:\n{said}", names.len());
     }
     println!("{} statements: no axioms", names.len());
     Ok(())
