@@ -1,8 +1,10 @@
 //! `sluicegate host`: cartridges of this machine, offered to a switch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use sluicegate::control::Control;
 use sluicegate::link::Address;
 use sluicegate::{Error, ErrorKind, Host, HostOptions};
 
@@ -35,6 +37,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         engine: arguments.limits.options(),
         idle: arguments.idle.map(Duration::from_secs),
     })?;
+    // For `sluicegate top` and `explain`; without a place for it the host works all the same.
+    let _control = Control::serve_here(Arc::new(host.clone())).ok();
     for cartridge in &arguments.cartridges {
         host.add(&command(cartridge)?)?;
     }

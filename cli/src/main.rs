@@ -2,11 +2,14 @@
 
 mod call;
 mod caps;
+mod explain;
 mod host;
 mod limits;
 mod pipe;
 mod switch;
+mod target;
 mod told;
+mod top;
 mod values;
 
 use std::process::ExitCode;
@@ -37,6 +40,10 @@ enum Command {
     Switch(switch::Arguments),
     /// Offer cartridges to a switch.
     Host(host::Arguments),
+    /// Say who waits for whom in a running process and its cartridges.
+    Explain(explain::Arguments),
+    /// Show the live windows and rates of a running process.
+    Top(top::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +53,8 @@ fn main() -> ExitCode {
         Command::Caps(arguments) => caps::run(&arguments),
         Command::Switch(arguments) => switch::run(&arguments),
         Command::Host(arguments) => host::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,10 @@
 //! `sluicegate switch`: what hosts and callers connect to.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use sluicegate::control::Control;
 use sluicegate::link::Address;
 use sluicegate::{Error, Switch, SwitchOptions};
 
@@ -29,6 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         join_timeout: Duration::from_secs(arguments.limits.handshake_seconds),
         ..SwitchOptions::default()
     });
+    // For `sluicegate top` and `explain`; without a place for it the switch works all the same.
+    let _control = Control::serve_here(Arc::new(switch.clone())).ok();
     for address in &arguments.listen {
         println!("listening at {}", switch.listen(address)?);
     }

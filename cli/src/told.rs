@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::thread;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use sluicegate::{Deadline, Error, error::Reason, wait::block_on};
 
 use crate::io_error;
@@ -28,6 +29,11 @@ impl Told {
     /// Waits until the process is told to end.
     pub fn wait(self) {
         drop(self.told.recv());
+    }
+
+    /// Waits until the process is told to end, for so long at most. True if it was.
+    pub fn wait_for(&self, limit: Duration) -> bool {
+        !matches!(self.told.recv_timeout(limit), Err(RecvTimeoutError::Timeout))
     }
 
     /// Waits until the process is told to end, or until `lost` happens, and answers that.

@@ -33,6 +33,7 @@
 //! | [`engine`] | the host: spawn, attach, call, forward |
 //! | [`relay`] | a switch between hosts, and the hosts |
 //! | [`feed`] | live sources that cannot be held up, in front of consumers that may be slow |
+//! | [`control`] | a local socket by which a running process says what it is doing |
 //!
 //! A room uses those above it in this table only. There is no async runtime inside: everything that
 //! waits is a future that any executor, [`wait::block_on`] or another language's own primitive
@@ -42,6 +43,7 @@
 pub mod account;
 pub mod cartridge;
 mod check;
+pub mod control;
 pub mod credit;
 pub mod engine;
 pub mod error;

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use sluicegate::control::Control;
 use sluicegate::{
     Call, Deadline, Engine, Error, ErrorKind, InputStream, Memory, OutputStream, Peer,
     blocking_forward, wait::block_on,
@@ -44,6 +46,8 @@ enum News {
 pub fn run(arguments: &Arguments, stages: &[Stage]) -> Result<(), Error> {
     let started = Instant::now();
     let engine = arguments.limits.engine();
+    // For `sluicegate top` and `explain`; without a place for it the job runs all the same.
+    let _control = Control::serve_here(Arc::new(engine.clone())).ok();
     let source = source(arguments)?;
     let total = source.length;
     let hops = start(&engine, stages)?;

@@ -30,6 +30,7 @@ const RANKS: &[&[&str]] = &[
     &["relay"],
     &["feed"],
     &["flow"],
+    &["control"],
 ];
 
 /// Words that only some rooms may say, and why.

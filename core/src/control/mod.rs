@@ -1,0 +1,218 @@
+//! A local socket by which a running process says what it is doing.
+//!
+//! Only the user that the process runs as can open it: the socket is made with mode 0600, in a folder
+//! with mode 0700 unless a path is given. Whoever connects writes one line, `explain` or `stats`, and
+//! gets one line of JSON.
+//!
+//! The command's `pipe`, `switch` and `host` open it; any other process does with [`Control::serve_here`].
+
+use std::fmt;
+use std::fs::DirBuilder;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use crate::account::Explanation;
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind};
+use crate::link::{Address, Listener, SocketReader, SocketWriter, connect, spawn_quiet};
+use crate::relay::{Host, Switch};
+use crate::sync::{Arc, AtomicU64, Ordering};
+
+/// Those who may ask at once.
+const ASKERS: u64 = 8;
+/// The longest question, in bytes.
+const QUESTION: u64 = 64;
+
+/// What a process tells of itself.
+pub trait Report: Send + Sync {
+    /// Who waits for whom.
+    fn explain(&self) -> Explanation;
+    /// What is live and what was lost.
+    fn stats(&self) -> Json;
+}
+
+impl Report for Engine {
+    fn explain(&self) -> Explanation {
+        Engine::explain(self)
+    }
+
+    fn stats(&self) -> Json {
+        Engine::stats(self)
+    }
+}
+
+impl Report for Switch {
+    fn explain(&self) -> Explanation {
+        Switch::explain(self)
+    }
+
+    fn stats(&self) -> Json {
+        Switch::stats(self)
+    }
+}
+
+impl Report for Host {
+    fn explain(&self) -> Explanation {
+        Host::explain(self)
+    }
+
+    fn stats(&self) -> Json {
+        Host::stats(self)
+    }
+}
+
+/// A question to a running process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Who waits for whom: the JSON of an [`Explanation`].
+    Explain,
+    /// What is live and what was lost.
+    Stats,
+}
+
+impl Question {
+    const fn word(self) -> &'static str {
+        match self {
+            Question::Explain => "explain",
+            Question::Stats => "stats",
+        }
+    }
+}
+
+/// An open control socket. Dropping it closes it.
+pub struct Control(Arc<Listener>);
+
+impl Control {
+    /// Answers questions at `address` until this is dropped.
+    ///
+    /// # Errors
+    /// `Io`, naming the address; `InvalidArgument` for an address that others than the same user
+    /// could reach.
+    pub fn serve(address: &Address, report: Arc<dyn Report>) -> Result<Self, Error> {
+        if let Address::Tcp(place) = address {
+            let message = format!("a control socket is a Unix socket, not tcp:{place}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let listener = Arc::new(Listener::bind(address)?);
+        let accepting = Arc::clone(&listener);
+        spawn_quiet("control", move || accept(&accepting, &report))
+            .map_err(|e| Error::new(ErrorKind::Io, format!("no thread for the control: {e}")))?;
+        Ok(Control(listener))
+    }
+
+    /// [`serve`](Self::serve) where `sluicegate explain PID` looks for this process.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn serve_here(report: Arc<dyn Report>) -> Result<Self, Error> {
+        let path = path_of(std::process::id())?;
+        Control::serve(&Address::Unix(path), report)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        self.0.address()
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Control({})", self.0.address())
+    }
+}
+
+/// Where a process of this user has its control socket, if it has one. Makes the folder for it.
+///
+/// # Errors
+/// `Io` if there is no folder that is this user's alone.
+pub fn path_of(pid: u32) -> Result<PathBuf, Error> {
+    let failed = |folder: &PathBuf, why: String| {
+        Error::new(
+            ErrorKind::Io,
+            format!("no folder for control sockets: {}: {why}", folder.display()),
+        )
+    };
+    let user = nix::unistd::geteuid();
+    let folder = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty()) {
+        Some(dir) => PathBuf::from(dir).join("sluicegate"),
+        None => std::env::temp_dir().join(format!("sluicegate-{user}")),
+    };
+    let mut private = DirBuilder::new();
+    private.recursive(true).mode(0o700);
+    private.create(&folder).map_err(|e| failed(&folder, e.to_string()))?;
+    let found = std::fs::symlink_metadata(&folder).map_err(|e| failed(&folder, e.to_string()))?;
+    if !found.is_dir() || found.uid() != user.as_raw() || found.mode() & 0o077 != 0 {
+        return Err(failed(
+            &folder,
+            "others may use it, or it is not a folder of this user".into(),
+        ));
+    }
+    Ok(folder.join(format!("{pid}.sock")))
+}
+
+/// Asks a running process.
+///
+/// # Errors
+/// `Io` if nobody listens there; `Malformed` if the answer is not JSON.
+pub fn ask(address: &Address, question: Question) -> Result<Json, Error> {
+    let (reader, mut writer) = connect(address)?;
+    let sent = writer.write_all(format!("{}\n", question.word()).as_bytes());
+    let io = |e: std::io::Error| Error::new(ErrorKind::Io, format!("{address}: {e}"));
+    sent.map_err(io)?;
+    let mut answer = String::new();
+    BufReader::new(reader).read_line(&mut answer).map_err(io)?;
+    serde_json::from_str(&answer).map_err(|e| {
+        Error::new(
+            ErrorKind::Malformed,
+            format!("{address} answered something else than JSON: {e}"),
+        )
+    })
+}
+
+fn accept(listener: &Listener, report: &Arc<dyn Report>) {
+    let asking = Arc::new(AtomicU64::new(0));
+    loop {
+        let (reader, writer) = match listener.accept() {
+            Ok(Some(ends)) => ends,
+            Ok(None) => return,
+            Err(_) => continue, // out of sockets: the next may do
+        };
+        if asking.fetch_add(1, Ordering::AcqRel) >= ASKERS {
+            asking.fetch_sub(1, Ordering::AcqRel);
+            continue; // dropping the writer turns it away
+        }
+        let (report, done) = (Arc::clone(report), Arc::clone(&asking));
+        let spawned = spawn_quiet("answer", move || {
+            answer(reader, writer, &*report);
+            done.fetch_sub(1, Ordering::AcqRel);
+        });
+        if spawned.is_err() {
+            asking.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+fn answer(reader: SocketReader, mut writer: SocketWriter, report: &dyn Report) {
+    let mut question = String::new();
+    if BufReader::new(reader.take(QUESTION)).read_line(&mut question).is_err() {
+        return; // whoever asked has gone
+    }
+    let told = match question.trim() {
+        word if word == Question::Explain.word() => report.explain().to_json(),
+        word if word == Question::Stats.word() => report.stats(),
+        other => {
+            serde_json::json!({"error": format!("{other:?} is no question: ask explain or stats")})
+        }
+    };
+    let _gone = writer.write_all(format!("{told}\n").as_bytes()); // then nobody waits for it
+}
