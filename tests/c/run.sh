@@ -50,6 +50,12 @@ exports() {
   ! ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | grep -v ' sluice_'
 }
 
+# HZ-F15: so has everything that the static library shows, whatever else is linked beside it.
+shows() {
+  ${NM:-nm} -g --defined-only "$lib_dir/libsluicegate.a" >"$build/shown" && grep -q ' sluice_' "$build/shown" &&
+    ! grep -Ev ' sluice_|^$|:$' "$build/shown"
+}
+
 # HZ-F16: the shared library loads wherever the documented C library is (docs/guide-c.md).
 glibc() {
   newest=$(${NM:-nm} -D "$lib_dir/libsluicegate.so" | sed -n 's/.*@GLIBC_\([0-9.]*\)$/\1/p' | sort -uV | tail -n 1)
@@ -75,6 +81,7 @@ for dialect in c++11 c++17 c++20; do
   one "RAII header $dialect" header "${CXX:-c++}" cpp "$dialect" sluicegate.hpp
 done
 one "exports" exports
+one "names of the static library" shows
 one "declarations" declared
 counted "$build/unit"
 one "glibc" glibc
@@ -82,8 +89,12 @@ if [ -e "$build/static" ]; then
   counted "$build/static"
   one "beside another Rust library" "$build/beside"
   one "behind another Rust library" "$build/beside-after"
+  one "whole beside another Rust library" "$build/beside-whole"
   # A library that was unloaded cannot be searched for what it still held: no leak check here.
   counted env ASAN_OPTIONS=detect_leaks=0 "$build/dispositions" "$lib_dir/libsluicegate.so"
+fi
+if [ -e "$build/beside-go" ]; then
+  one "in Go beside another Rust library" "$build/beside-go"
 fi
 counted "$build/raii"
 one "guide" sh ./guide.sh "$build" "$lib_dir"

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::build;
 use crate::process;
 use crate::repo::Repo;
 
@@ -35,6 +36,8 @@ pub fn run(repo: &Repo, options: &Options) -> Result<()> {
     let mut cargo = repo.command("cargo");
     cargo.args(["build", "--release", "--package", "sluicegate-ffi", "--target-dir"]).arg(&built);
     process::run(cargo.env("SLUICEGATE_SONAME", SONAME))?;
+
+    build::seal(repo, &built.join("release/libsluicegate.a"))?;
 
     let lib = prefix.join("lib");
     copy(&built.join("release/libsluicegate.so"), &lib.join(SONAME))?;

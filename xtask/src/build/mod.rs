@@ -1,6 +1,7 @@
 //! Everything that is built before it is tested or shown: native libraries and packages in release,
 //! once, in the one target folder.
 
+mod archive;
 mod cartridges;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use crate::setup::Tools;
 use crate::step::Step;
 use crate::swift;
 
+pub use archive::seal;
 pub use cartridges::program as cartridge;
 
 /// The crates whose release builds other languages, tests and people use.
@@ -51,7 +53,8 @@ fn native(repo: &Repo, tools: &Tools) -> Result<()> {
     for package in RELEASED.iter().chain(glue) {
         cargo.args(["--package", package]);
     }
-    process::run(&mut cargo)
+    process::run(&mut cargo)?;
+    seal(repo, &repo.target("release/libsluicegate.a"))
 }
 
 /// The library under Swift alone; answers its path.
