@@ -207,7 +207,7 @@ pub fn named(place: &Place, own: &str) -> String {
 
 /// A comment, wrapped. `[n]` is how the source quotes code.
 fn doc(out: &mut String, mark: &str, said: &str, indent: usize) {
-    let said = said.replace('[', "`").replace(']', "`");
+    let said = said.replace(['[', ']'], "`");
     let width = WIDTH - indent - mark.len() - 1;
     for paragraph in said.split('\n') {
         let mut line = String::new();
