@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import os
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from sluicegate._data import Limits
 from sluicegate._engine import HasFileno, descriptor
 from sluicegate._request import Request, RequestBase
 from sluicegate._wait import NEVER, wait
-from sluicegate.errors import InvalidArgument, LimitReached, NoHandler, SluicegateError
+from sluicegate.errors import Handshake, InvalidArgument, LimitReached, NoHandler, SluicegateError
 
 Handler = Callable[[Any], object]
 _H = TypeVar("_H", bound=Handler)
@@ -106,9 +107,11 @@ class Cartridge(CartridgeBase):
         """Serves the host on stdin and stdout, or two descriptors, until the host closes them.
 
         What the program prints on stdout meanwhile goes to stderr. Raises Handshake, or what the
-        host did to the protocol; a host that goes away is the ordinary end.
+        host did to the protocol; a host that goes away is the ordinary end. Started by hand on a
+        terminal, it says so on stderr and ends the program with exit code 2.
         """
-        session = wait(self._serve(reader, writer), NEVER)
+        with plainly(reader):
+            session = wait(self._serve(reader, writer), NEVER)
         crew = Crew()
         try:
             while (request := wait(session.next_request(), NEVER)) is not None:
@@ -117,6 +120,18 @@ class Cartridge(CartridgeBase):
         finally:
             session.close()
             crew.finish(GRACE)
+
+
+@contextlib.contextmanager
+def plainly(reader: object) -> Iterator[None]:
+    """Who starts a cartridge by hand on a terminal reads what it is, and no traceback."""
+    try:
+        yield
+    except Handshake as error:
+        if reader is not None or not (os.isatty(0) or os.isatty(1)):
+            raise
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 class Crew:

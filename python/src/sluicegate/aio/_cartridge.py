@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sluicegate import _core
-from sluicegate._cartridge import GRACE, CartridgeBase, Crew, fail
+from sluicegate._cartridge import GRACE, CartridgeBase, Crew, fail, plainly
 from sluicegate._engine import HasFileno
 from sluicegate._wait import NEVER
 from sluicegate.aio._request import Request
@@ -27,7 +27,8 @@ class Cartridge(CartridgeBase):
 
         See ``sluicegate.Cartridge.run``.
         """
-        session = await wait(self._serve(reader, writer), NEVER)
+        with plainly(reader):
+            session = await wait(self._serve(reader, writer), NEVER)
         crew = Crew()
         tasks: set[asyncio.Task[None]] = set()
         try:
