@@ -113,6 +113,11 @@ impl CallCore {
         TerminalOp::start(async move { end.await.map(TerminalFacts::from) })
     }
 
+    /// Asks the handler to stop capturing.
+    pub fn close_stream(&self, stream: Option<String>) {
+        quiet((), || self.0.close_stream(stream.as_deref()));
+    }
+
     /// Cancels the call.
     pub fn cancel(&self, reason: Fault) {
         quiet((), || self.0.cancel(&Error::from(reason)));

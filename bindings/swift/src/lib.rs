@@ -13,6 +13,7 @@ mod call;
 mod cartridge;
 mod engine;
 mod error;
+mod feed;
 mod gate;
 mod guard;
 mod input;

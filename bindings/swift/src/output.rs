@@ -33,7 +33,7 @@ pub struct StartFacts {
 ///
 /// # Safety
 /// As for [`borrow`].
-unsafe fn value(address: u64, count: u64) -> Result<Value, Error> {
+pub(crate) unsafe fn value(address: u64, count: u64) -> Result<Value, Error> {
     // SAFETY: passed on from the caller.
     let encoded = unsafe { borrow(address, count) };
     Value::decode_shared(&encoded).map_err(malformed)
@@ -48,7 +48,7 @@ unsafe fn meta(address: u64, count: u64) -> Result<Option<Value>, Error> {
     (count > 0).then(|| unsafe { value(address, count) }).transpose()
 }
 
-fn malformed(error: impl std::fmt::Display) -> Error {
+pub(crate) fn malformed(error: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Malformed, format!("the value is not CBOR: {error}"))
 }
 

@@ -92,6 +92,11 @@ public final class Call: Sendable {
     return Terminal(exitCode: facts.exitCode, progress: facts.progress, message: facts.message)
   }
 
+  /// Asks the handler to stop capturing: the live source behind the output with this name
+  /// (``StreamInfo/id``), or every one of the call. What it holds still comes, so read on; then the
+  /// call ends by itself. Not a cancel; never waits.
+  public func closeStream(_ id: String? = nil) { core.closeStream(stream: id) }
+
   /// Cancels the call: every waiter of it is released with the reason (L13, L17), the handler is
   /// told. Nothing happens if it has ended.
   public func cancel(_ message: String = "the caller cancelled the call") {

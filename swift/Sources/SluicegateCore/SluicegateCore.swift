@@ -873,6 +873,11 @@ public protocol CallCoreProtocol: AnyObject, Sendable {
     func cancel(reason: Fault)
 
     /**
+     * Asks the handler to stop capturing.
+     */
+    func closeStream(stream: String?)
+
+    /**
      * Ends the arguments.
      */
     func finishInput()  -> UnitOp
@@ -975,6 +980,18 @@ open func cancel(reason: Fault)  {try! rustCall() {
     uniffi_sluicegate_swift_fn_method_callcore_cancel(
             self.uniffiCloneHandle(),
         FfiConverterTypeFault_lower(reason),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Asks the handler to stop capturing.
+     */
+open func closeStream(stream: String?)  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_callcore_close_stream(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionString.lower(stream),uniffiCallStatus
     )
 }
 }
@@ -1684,6 +1701,285 @@ public func FfiConverterTypeEventOp_lift(_ handle: UInt64) throws -> EventOp {
 #endif
 public func FfiConverterTypeEventOp_lower(_ value: EventOp) -> UInt64 {
     return FfiConverterTypeEventOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Both ends of core's feed. One that captures by itself has no capture side.
+ */
+public protocol FeedCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Gives the feed up.
+     */
+    func abandon()
+
+    /**
+     * The device failed.
+     *
+     * # Errors
+     * `InvalidArgument` if the feed captures by itself.
+     */
+    func fail(reason: Fault) throws
+
+    /**
+     * Captures the bytes that are lent for this call. True while there is a point in going on.
+     *
+     * # Errors
+     * `InvalidArgument` if the feed captures by itself.
+     */
+    func pushBytes(address: UInt64, count: UInt64, ptsUs: UInt64, captureTsUs: UInt64?) throws  -> Bool
+
+    /**
+     * Captures the value whose CBOR is lent for this call.
+     *
+     * # Errors
+     * As [`push_bytes`](Self::push_bytes), and `Malformed`.
+     */
+    func pushValue(address: UInt64, count: UInt64, ptsUs: UInt64, captureTsUs: UInt64?) throws  -> Bool
+
+    /**
+     * The next item; none at the clean end.
+     */
+    func recv()  -> ItemsOp
+
+    /**
+     * Delivers the feed to a stream until it ends.
+     */
+    func serve(output: OutputCore)  -> UnitOp
+
+    /**
+     * The figures now.
+     *
+     * # Errors
+     * `Broken` after a panic.
+     */
+    func stats() throws  -> FeedFigures
+
+    /**
+     * Stops the capture; what is held is delivered.
+     */
+    func stop()
+
+}
+/**
+ * Both ends of core's feed. One that captures by itself has no capture side.
+ */
+open class FeedCore: FeedCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_feedcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_feedcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Gives the feed up.
+     */
+open func abandon()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_abandon(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * The device failed.
+     *
+     * # Errors
+     * `InvalidArgument` if the feed captures by itself.
+     */
+open func fail(reason: Fault)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_fail(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFault_lower(reason),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Captures the bytes that are lent for this call. True while there is a point in going on.
+     *
+     * # Errors
+     * `InvalidArgument` if the feed captures by itself.
+     */
+open func pushBytes(address: UInt64, count: UInt64, ptsUs: UInt64, captureTsUs: UInt64?)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_push_bytes(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(address),
+        FfiConverterUInt64.lower(count),
+        FfiConverterUInt64.lower(ptsUs),
+        FfiConverterOptionUInt64.lower(captureTsUs),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Captures the value whose CBOR is lent for this call.
+     *
+     * # Errors
+     * As [`push_bytes`](Self::push_bytes), and `Malformed`.
+     */
+open func pushValue(address: UInt64, count: UInt64, ptsUs: UInt64, captureTsUs: UInt64?)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_push_value(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(address),
+        FfiConverterUInt64.lower(count),
+        FfiConverterUInt64.lower(ptsUs),
+        FfiConverterOptionUInt64.lower(captureTsUs),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next item; none at the clean end.
+     */
+open func recv() -> ItemsOp  {
+    return try!  FfiConverterTypeItemsOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_recv(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Delivers the feed to a stream until it ends.
+     */
+open func serve(output: OutputCore) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_serve(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeOutputCore_lower(output),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The figures now.
+     *
+     * # Errors
+     * `Broken` after a panic.
+     */
+open func stats()throws  -> FeedFigures  {
+    return try  FfiConverterTypeFeedFigures_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_stats(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Stops the capture; what is held is delivered.
+     */
+open func stop()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_feedcore_stop(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFeedCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = FeedCore
+
+    public static func lift(_ handle: UInt64) throws -> FeedCore {
+        return FeedCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: FeedCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FeedCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: FeedCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedCore_lift(_ handle: UInt64) throws -> FeedCore {
+    return try FfiConverterTypeFeedCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedCore_lower(_ value: FeedCore) -> UInt64 {
+    return FfiConverterTypeFeedCore.lower(value)
 }
 
 
@@ -6384,6 +6680,303 @@ public func FfiConverterTypeFault_lower(_ value: Fault) -> RustBuffer {
 
 
 /**
+ * How a feed is opened.
+ */
+public struct FeedFacts: Equatable, Hashable {
+    /**
+     * Items the ring can hold.
+     */
+    public var capacity: UInt64
+    /**
+     * It ends when its ring is full; otherwise the oldest item makes room.
+     */
+    public var fails: Bool
+    /**
+     * What is captured, CBOR.
+     */
+    public var format: Data?
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * Items the ring can hold.
+         */capacity: UInt64,
+        /**
+         * It ends when its ring is full; otherwise the oldest item makes room.
+         */fails: Bool,
+        /**
+         * What is captured, CBOR.
+         */format: Data?) {
+        self.capacity = capacity
+        self.fails = fails
+        self.format = format
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension FeedFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFeedFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FeedFacts {
+        return
+            try FeedFacts(
+                capacity: FfiConverterUInt64.read(from: &buf),
+                fails: FfiConverterBool.read(from: &buf),
+                format: FfiConverterOptionData.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: FeedFacts, into buf: inout [UInt8]) {
+        FfiConverterUInt64.write(value.capacity, into: &buf)
+        FfiConverterBool.write(value.fails, into: &buf)
+        FfiConverterOptionData.write(value.format, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedFacts_lift(_ buf: RustBuffer) throws -> FeedFacts {
+    return try FfiConverterTypeFeedFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedFacts_lower(_ value: FeedFacts) -> RustBuffer {
+    return FfiConverterTypeFeedFacts.lower(value)
+}
+
+
+/**
+ * A feed's figures at one moment, in items.
+ */
+public struct FeedFigures: Equatable, Hashable {
+    /**
+     * What the source produced.
+     */
+    public var captured: UInt64
+    /**
+     * What left the ring for the consumer.
+     */
+    public var delivered: UInt64
+    /**
+     * What was lost.
+     */
+    public var dropped: UInt64
+    /**
+     * Of these, how many because the consumer was slower than reality.
+     */
+    public var overruns: UInt64
+    /**
+     * What the ring holds.
+     */
+    public var held: UInt64
+    /**
+     * What it can hold.
+     */
+    public var capacity: UInt64
+    /**
+     * Nothing is captured any more.
+     */
+    public var ended: Bool
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * What the source produced.
+         */captured: UInt64,
+        /**
+         * What left the ring for the consumer.
+         */delivered: UInt64,
+        /**
+         * What was lost.
+         */dropped: UInt64,
+        /**
+         * Of these, how many because the consumer was slower than reality.
+         */overruns: UInt64,
+        /**
+         * What the ring holds.
+         */held: UInt64,
+        /**
+         * What it can hold.
+         */capacity: UInt64,
+        /**
+         * Nothing is captured any more.
+         */ended: Bool) {
+        self.captured = captured
+        self.delivered = delivered
+        self.dropped = dropped
+        self.overruns = overruns
+        self.held = held
+        self.capacity = capacity
+        self.ended = ended
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension FeedFigures: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFeedFigures: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FeedFigures {
+        return
+            try FeedFigures(
+                captured: FfiConverterUInt64.read(from: &buf),
+                delivered: FfiConverterUInt64.read(from: &buf),
+                dropped: FfiConverterUInt64.read(from: &buf),
+                overruns: FfiConverterUInt64.read(from: &buf),
+                held: FfiConverterUInt64.read(from: &buf),
+                capacity: FfiConverterUInt64.read(from: &buf),
+                ended: FfiConverterBool.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: FeedFigures, into buf: inout [UInt8]) {
+        FfiConverterUInt64.write(value.captured, into: &buf)
+        FfiConverterUInt64.write(value.delivered, into: &buf)
+        FfiConverterUInt64.write(value.dropped, into: &buf)
+        FfiConverterUInt64.write(value.overruns, into: &buf)
+        FfiConverterUInt64.write(value.held, into: &buf)
+        FfiConverterUInt64.write(value.capacity, into: &buf)
+        FfiConverterBool.write(value.ended, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedFigures_lift(_ buf: RustBuffer) throws -> FeedFigures {
+    return try FfiConverterTypeFeedFigures.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedFigures_lower(_ value: FeedFigures) -> RustBuffer {
+    return FfiConverterTypeFeedFigures.lower(value)
+}
+
+
+/**
+ * What travels with an item of a feed.
+ */
+public struct FeedMetaFacts: Equatable, Hashable {
+    /**
+     * Its number in the order of capture.
+     */
+    public var seq: UInt64
+    /**
+     * Presentation time in microseconds.
+     */
+    public var ptsUs: UInt64
+    /**
+     * Microseconds since the Unix epoch.
+     */
+    public var captureTsUs: UInt64
+    /**
+     * Items lost in front of it, if any were.
+     */
+    public var gapDropped: UInt64?
+    /**
+     * Presentation time from the item delivered before, in microseconds.
+     */
+    public var gapDurationUs: UInt64
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * Its number in the order of capture.
+         */seq: UInt64,
+        /**
+         * Presentation time in microseconds.
+         */ptsUs: UInt64,
+        /**
+         * Microseconds since the Unix epoch.
+         */captureTsUs: UInt64,
+        /**
+         * Items lost in front of it, if any were.
+         */gapDropped: UInt64?,
+        /**
+         * Presentation time from the item delivered before, in microseconds.
+         */gapDurationUs: UInt64) {
+        self.seq = seq
+        self.ptsUs = ptsUs
+        self.captureTsUs = captureTsUs
+        self.gapDropped = gapDropped
+        self.gapDurationUs = gapDurationUs
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension FeedMetaFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFeedMetaFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FeedMetaFacts {
+        return
+            try FeedMetaFacts(
+                seq: FfiConverterUInt64.read(from: &buf),
+                ptsUs: FfiConverterUInt64.read(from: &buf),
+                captureTsUs: FfiConverterUInt64.read(from: &buf),
+                gapDropped: FfiConverterOptionUInt64.read(from: &buf),
+                gapDurationUs: FfiConverterUInt64.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: FeedMetaFacts, into buf: inout [UInt8]) {
+        FfiConverterUInt64.write(value.seq, into: &buf)
+        FfiConverterUInt64.write(value.ptsUs, into: &buf)
+        FfiConverterUInt64.write(value.captureTsUs, into: &buf)
+        FfiConverterOptionUInt64.write(value.gapDropped, into: &buf)
+        FfiConverterUInt64.write(value.gapDurationUs, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedMetaFacts_lift(_ buf: RustBuffer) throws -> FeedMetaFacts {
+    return try FfiConverterTypeFeedMetaFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFeedMetaFacts_lower(_ value: FeedMetaFacts) -> RustBuffer {
+    return FfiConverterTypeFeedMetaFacts.lower(value)
+}
+
+
+/**
  * One line of core's table of error kinds.
  */
 public struct KindRow: Equatable, Hashable {
@@ -7701,6 +8294,30 @@ fileprivate struct FfiConverterOptionTypeFault: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterOptionTypeFeedMetaFacts: FfiConverterRustBuffer {
+    typealias SwiftType = FeedMetaFacts?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeFeedMetaFacts.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeFeedMetaFacts.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterOptionTypeMemoryFacts: FfiConverterRustBuffer {
     typealias SwiftType = MemoryFacts?
 
@@ -7953,6 +8570,64 @@ public func errorKinds() -> [KindRow]  {
 })
 }
 /**
+ * Starts a command whose output is the source.
+ *
+ * # Errors
+ * As core's `command`.
+ */
+public func commandFeed(facts: FeedFacts, command: CommandFacts, itemBytes: UInt64?)throws  -> FeedCore  {
+    return try  FfiConverterTypeFeedCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_command_feed(
+        FfiConverterTypeFeedFacts_lower(facts),
+        FfiConverterTypeCommandFacts_lower(command),
+        FfiConverterOptionUInt64.lower(itemBytes),uniffiCallStatus
+    )
+})
+}
+/**
+ * Opens a feed of a descriptor, which is taken over.
+ *
+ * # Errors
+ * As core's `reader`.
+ */
+public func descriptorFeed(facts: FeedFacts, descriptor: Int32, itemBytes: UInt64?, intervalMicros: UInt64?)throws  -> FeedCore  {
+    return try  FfiConverterTypeFeedCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_descriptor_feed(
+        FfiConverterTypeFeedFacts_lower(facts),
+        FfiConverterInt32.lower(descriptor),
+        FfiConverterOptionUInt64.lower(itemBytes),
+        FfiConverterOptionUInt64.lower(intervalMicros),uniffiCallStatus
+    )
+})
+}
+/**
+ * What a feed says about an item, from the CBOR of its metadata; none if it is not a feed's.
+ */
+public func feedMeta(meta: Data) -> FeedMetaFacts?  {
+    return try!  FfiConverterOptionTypeFeedMetaFacts.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_feed_meta(
+        FfiConverterData.lower(meta),uniffiCallStatus
+    )
+})
+}
+/**
+ * Opens a feed that is pushed into.
+ *
+ * # Errors
+ * `InvalidArgument` for a ring of nothing, `Malformed` for a format that is not CBOR.
+ */
+public func openFeed(facts: FeedFacts)throws  -> FeedCore  {
+    return try  FfiConverterTypeFeedCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_open_feed(
+        FfiConverterTypeFeedFacts_lower(facts),uniffiCallStatus
+    )
+})
+}
+/**
  * The limits that hold unless others are proposed.
  */
 public func defaultLimits() -> LimitFacts  {
@@ -8005,6 +8680,18 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_error_kinds() != 59558) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_command_feed() != 2036) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_descriptor_feed() != 52325) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_feed_meta() != 48020) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_open_feed() != 23951) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_default_limits() != 5944) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -8015,6 +8702,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_callcore_cancel() != 2742) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_callcore_close_stream() != 7956) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_callcore_finish_input() != 2109) {
@@ -8144,6 +8834,30 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_peerop_take() != 15480) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_abandon() != 15476) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_fail() != 50762) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_push_bytes() != 20805) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_push_value() != 3654) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_recv() != 39271) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_serve() != 6194) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_stats() != 44168) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_feedcore_stop() != 14947) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_gatecore_acquire() != 16223) {

@@ -15,7 +15,7 @@ final class GuideTests: XCTestCase {
       XCTAssertTrue(found, "not tested: \(block)")
       blocks += 1
     }
-    XCTAssertEqual(blocks, 8)
+    XCTAssertEqual(blocks, 9)
   }
 
   private func lines(of file: URL) throws -> [String] {
@@ -44,6 +44,27 @@ final class GuideTests: XCTestCase {
       try await request.finish(message: "split")
     }
     return cartridge
+  }
+
+  func testALiveFeed() async throws {
+    try await watched {
+      let feed = try Feed(capacity: 8)
+      let capture = Thread {
+        for n in 0..<1000 {
+          // Never waits. False: it was stopped, time to let the device go.
+          guard (try? feed.push(value: .unsigned(UInt64(n)), at: .milliseconds(n))) == true else { break }
+        }
+        feed.stop()
+      }
+      capture.start()
+      var lost: UInt64 = 0
+      for try await item in feed {  // in a handler: try await feed.serve(request.output)
+        lost += FeedMeta(item)?.gap?.dropped ?? 0
+      }
+      let stats = try feed.stats()
+      XCTAssertEqual(stats.delivered + lost, 1000)
+      XCTAssertEqual(stats.dropped, lost)
+    }
   }
 
   func testACartridgeAndAHost() async throws {
