@@ -32,11 +32,7 @@ struct Ends {
 /// captured, delivered, dropped, overruns, held, capacity, ended.
 type Stats = (u64, u64, u64, u64, u64, u64, bool);
 
-fn options(
-    capacity: Count,
-    fail: bool,
-    meta: Option<&Bound<'_, PyAny>>,
-) -> PyResult<FeedOptions> {
+fn options(capacity: Count, fail: bool, meta: Option<&Bound<'_, PyAny>>) -> PyResult<FeedOptions> {
     let policy = if fail { OverrunPolicy::Fail } else { OverrunPolicy::DropOldest };
     Ok(FeedOptions { capacity: capacity.0, policy, format: value::meta_from(meta)? })
 }
