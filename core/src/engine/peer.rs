@@ -356,6 +356,11 @@ impl Peer {
         String::from_utf8_lossy(&self.0.hello.manifest).into_owned()
     }
 
+    /// The pools of its HELLO, JSON.
+    pub(crate) fn pools(&self) -> &[u8] {
+        &self.0.hello.pools
+    }
+
     /// The caps that it serves.
     #[must_use]
     pub fn caps(&self) -> &[CapInfo] {

@@ -300,6 +300,8 @@ impl Inner {
                 let mut state = slot.state.lock();
                 state.caps = peer.caps().to_vec();
                 state.manifest = manifest;
+                // A switch routes to a running cartridge only with its pools.
+                state.pools = serde_json::from_slice(peer.pools()).unwrap_or_else(|_| json!({}));
                 if state.started_once {
                     state.restarts = state.restarts.saturating_add(1);
                 }

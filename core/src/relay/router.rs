@@ -99,6 +99,8 @@ impl Router {
                 parent,
                 streaming: false,
                 ending: None,
+                asked: false,
+                came_back: false,
                 window: to.window,
                 streams: Default::default(),
                 opened,
@@ -128,14 +130,8 @@ impl Router {
 
     /// Passes on a frame of a request that came from `link`.
     pub(super) fn relay(&self, link: LinkId, frame: Frame) -> Result<(), Unroutable> {
-        let at = End { link, flow: frame.flow_key() };
         let mut state = self.state.lock();
-        // What answers a call of this end may still carry the number that a switch beyond gave it.
-        let plain = End { link, flow: FlowKey::new(frame.id, None) };
-        let at = match state.routes.dispose(at) {
-            Disposition::NoRoute if at != plain => plain,
-            _ => at,
-        };
+        let at = state.routes.belongs(link, &frame);
         let Some((way, route)) = state.routes.find(at) else {
             let lately_ended = state.routes.dispose(at) == Disposition::Straggler;
             return Err(Unroutable { lately_ended });
@@ -149,10 +145,14 @@ impl Router {
             _ => None,
         };
         route.ending = route.ending.or(ending);
+        route.asked |= way == Way::ToServer && frame.is_terminal();
         let kin = match frame.frame_type {
             FrameType::Cancel if way == Way::ToServer => state.routes.descendants(asker),
             _ => Vec::new(),
         };
+        if ending.is_some() {
+            state.routes.answered(asker);
+        }
         drop(state);
         if !within {
             self.overrun(asker, &frame);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
 
-use crate::frame::{FlowKey, Frame, FrameType, MessageId};
+use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, MessageId};
 use crate::model::disposition::{Disposition, RING_SIZE};
 
 use super::tally::{StreamTally, Way};
@@ -61,6 +61,11 @@ pub(super) struct Route {
     pub(super) streaming: bool,
     /// Its terminal has passed.
     pub(super) ending: Option<Ending>,
+    /// The END or ERR of its arguments has passed.
+    pub(super) asked: bool,
+    /// This relay is also who answers, through a switch beyond: what is left of its arguments has
+    /// come back.
+    pub(super) came_back: bool,
     /// Chunks that each of its streams may send before the first grant.
     pub(super) window: u64,
     pub(super) streams: BTreeMap<(Way, Option<String>), StreamTally>,
@@ -128,6 +133,63 @@ impl Routes {
             return self.live.get_mut(asker).map(|route| (Way::ToAsker, route));
         }
         self.live.get_mut(&end).map(|route| (Way::ToServer, route))
+    }
+
+    /// The end that a frame which came from `link` belongs to.
+    ///
+    /// A switch beyond may leave its number on what answers a call that came from here. If it gave
+    /// the call to this relay to answer, that number also names the request, which comes back here:
+    /// then the frame is told by its kind and stream.
+    pub(super) fn belongs(&mut self, link: LinkId, frame: &Frame) -> End {
+        let numbered = End { link, flow: frame.flow_key() };
+        let plain = End { link, flow: FlowKey::new(frame.id, None) };
+        if numbered == plain {
+            return plain;
+        }
+        let Some(asker) = self.served.get(&plain).copied() else {
+            return match self.dispose(numbered) {
+                Disposition::NoRoute => plain,
+                _ => numbered,
+            };
+        };
+        if !self.live.contains_key(&numbered) && !self.ended_lately(numbered) {
+            return plain;
+        }
+        let sent = |end: End, way: Way| {
+            let key = (way, frame.stream_id.clone());
+            self.live.get(&end).is_some_and(|route| route.streams.contains_key(&key))
+        };
+        let answered = !self.live.contains_key(&numbered);
+        let came_back = self.live.get(&asker).is_some_and(|call| call.came_back);
+        let answers = match frame.frame_type {
+            FrameType::Credit => frame.credit_direction() == Some(CreditDirection::Request),
+            FrameType::Cancel | FrameType::CloseStream => false,
+            FrameType::Log => true,
+            FrameType::Err => came_back || answered,
+            FrameType::End => came_back,
+            _ => {
+                came_back
+                    || !sent(asker, Way::ToServer) && (answered || sent(numbered, Way::ToAsker))
+            }
+        };
+        let terminal = frame.is_terminal();
+        if let Some(call) = self.live.get_mut(&asker)
+            && terminal
+            && !answers
+        {
+            call.came_back = true;
+        }
+        if answers { plain } else { numbered }
+    }
+
+    /// Who answers at `numbered` has ended it. If the call came from here, a switch beyond drops what
+    /// is not on its way by now.
+    pub(super) fn answered(&mut self, numbered: End) {
+        let plain = End { flow: FlowKey::new(numbered.flow.id, None), ..numbered };
+        let Some(asker) = self.served.get(&plain) else { return };
+        if let Some(call) = self.live.get_mut(asker) {
+            call.came_back |= !call.asked;
+        }
     }
 
     /// What becomes of a frame that came from `end`.
