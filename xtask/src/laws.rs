@@ -159,7 +159,8 @@ fn item_named(line: &str) -> Option<String> {
     if !before.all(|word| word.chars().all(modifier)) {
         return None;
     }
-    let mut name = words.next()?;
+    // `const fn` and `static func` declare once.
+    let mut name = words.find(|word| !DECLARE.contains(word))?;
     if name.starts_with('(') {
         // Go's methods name their receiver first.
         words.by_ref().find(|word| word.ends_with(')'))?;
@@ -197,6 +198,7 @@ mod tests {
             ("    async def recv(self) -> Chunk:", "recv"),
             ("  public mutating func next() async throws -> Chunk? {", "next"),
             ("class TestGate:", "TestGate"),
+            ("    pub const fn acquire(self, n: u64) -> Gate {", "acquire"),
         ] {
             assert_eq!(item_named(line).as_deref(), Some(name), "{line}");
         }
