@@ -162,7 +162,9 @@ impl Routes {
         let answered = !self.live.contains_key(&numbered);
         let came_back = self.live.get(&asker).is_some_and(|call| call.came_back);
         let answers = match frame.frame_type {
-            FrameType::Credit => frame.credit_direction() == Some(CreditDirection::Request),
+            FrameType::Credit => {
+                matches!(frame.credit_direction(), Some(CreditDirection::Request))
+            }
             FrameType::Cancel | FrameType::CloseStream => false,
             FrameType::Log => true,
             FrameType::Err => came_back || answered,
