@@ -10,7 +10,7 @@ use sluicegate::{Error, ErrorKind, Host, HostOptions};
 
 use crate::call::command;
 use crate::limits::LimitArguments;
-use crate::told::Told;
+use crate::told::{Told, say};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -43,10 +43,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         host.add(&command(cartridge)?)?;
     }
     host.join_at(&arguments.join)?;
-    println!("joined {}", arguments.join);
+    say(format_args!("joined {}", arguments.join))?;
     let lost = told.wait_or(host.left());
     if arguments.stats {
-        println!("{}", host.stats());
+        say(host.stats())?;
     }
     host.close();
     match lost {

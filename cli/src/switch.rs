@@ -9,7 +9,7 @@ use sluicegate::link::Address;
 use sluicegate::{Error, Switch, SwitchOptions};
 
 use crate::limits::LimitArguments;
-use crate::told::Told;
+use crate::told::{Told, say};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -34,11 +34,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     // For `sluicegate top` and `explain`; without a place for it the switch works all the same.
     let _control = Control::serve_here(Arc::new(switch.clone())).ok();
     for address in &arguments.listen {
-        println!("listening at {}", switch.listen(address)?);
+        say(format_args!("listening at {}", switch.listen(address)?))?;
     }
     told.wait();
     if arguments.stats {
-        println!("{}", switch.stats());
+        say(switch.stats())?;
     }
     switch.close();
     Ok(())

@@ -1,6 +1,7 @@
 //! What a program that serves waits for: a signal to end, or something that is lost.
 
 use std::future::Future;
+use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
@@ -8,6 +9,11 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use sluicegate::{Deadline, Error, error::Reason, wait::block_on};
 
 use crate::io_error;
+
+/// Writes a line to stdout, for whoever started this process.
+pub fn say(line: impl std::fmt::Display) -> Result<(), Error> {
+    writeln!(std::io::stdout(), "{line}").map_err(|error| io_error("writing to stdout", &error))
+}
 
 /// Ctrl-C, a termination or a hang-up of this process.
 pub struct Told {
