@@ -13,6 +13,7 @@ use sluicegate::{
     OutputStream, Peer, Value, wait::block_on,
 };
 
+use crate::caps::declared_arguments;
 use crate::io_error;
 use crate::limits::LimitArguments;
 use crate::values::{from_json, to_json};
@@ -63,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     let (peer, cap) = reach(arguments, &engine)?;
     let sequence = arguments.sequence
         || peer.caps().iter().any(|declared| declared.urn == cap && declared.in_sequence);
+    check_arguments(arguments, &peer, cap)?;
     let call = peer.call(cap)?;
     let mut feeds = Vec::new();
     for arg in &arguments.args {
@@ -122,6 +124,24 @@ fn reach<'a>(arguments: &'a Arguments, engine: &Engine) -> Result<(Peer, &'a str
             Err(Error::new(ErrorKind::InvalidArgument, "with --via, name a cap and nothing else"))
         }
     }
+}
+
+/// A stream of a media that the cap does not declare would be sent and never read.
+fn check_arguments(arguments: &Arguments, peer: &Peer, cap: &str) -> Result<(), Error> {
+    // A cap that is not declared is for the other end to refuse: it may serve more than it says.
+    let Some(declared) = declared_arguments(peer, cap) else { return Ok(()) };
+    for argument in arguments.args.iter().chain(&arguments.texts) {
+        let (media, _) = pair(argument)?;
+        if !declared.iter().any(|known| known == media) {
+            let known = match &declared[..] {
+                [] => "none".to_owned(),
+                declared => declared.join(", "),
+            };
+            let message = format!("{cap} has no argument {media}; it takes {known}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+    }
+    Ok(())
 }
 
 fn pair(text: &str) -> Result<(&str, &str), Error> {

@@ -252,16 +252,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// As [`Display`](fmt::Display): it is what `main` prints of the error that it returns.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Error({} {} {}: {})",
-            self.kind().name(),
-            self.code(),
-            self.class(),
-            self.message()
-        )
+        fmt::Display::fmt(self, f)
     }
 }
 
