@@ -6,6 +6,8 @@ mod python;
 
 use anyhow::Result;
 
+pub use python::peer;
+
 use crate::repo::Repo;
 use crate::swift::{self, Swift};
 

@@ -14,32 +14,37 @@ use crate::repo::{Repo, on_path};
 const LEAST: &str = "3.11";
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
 
+/// What tests/interop talks to. It is built from source, which takes a while: only that suite brings it.
+const PEER: &str = "tests/interop/requirements.txt";
+
 /// Makes the environment, or renews it when the requirements have changed since.
 pub fn ensure(repo: &Repo) -> Result<()> {
-    let venv = repo.target("venv");
-    let python = venv.join("bin/python");
-    let wanted = fs::read_to_string(repo.path(REQUIREMENTS))
-        .with_context(|| format!("cannot read {REQUIREMENTS}"))?;
-    let stamp = venv.join("requirements-installed.txt");
-    if python.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(());
-    }
-    println!("setup: Python tools into {}", repo.relative(&venv));
+    let python = repo.target("venv/bin/python");
     if !python.exists() {
         let mut make = Command::new(interpreter()?);
-        process::run(make.args(["-m", "venv", "--clear"]).arg(&venv))?;
+        process::run(make.args(["-m", "venv", "--clear"]).arg(repo.target("venv")))?;
     }
-    let mut install = repo.command(&python);
-    install.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--requirement",
-        REQUIREMENTS,
-    ]);
-    process::run(&mut install)?;
+    install(repo, REQUIREMENTS, "Python tools")
+}
+
+/// Brings the peer of tests/interop.
+pub fn peer(repo: &Repo) -> Result<()> {
+    install(repo, PEER, "the peer of the interop tests")
+}
+
+/// Installs a list of requirements into the environment, unless it is there as it stands.
+fn install(repo: &Repo, requirements: &str, what: &str) -> Result<()> {
+    let venv = repo.target("venv");
+    let wanted = fs::read_to_string(repo.path(requirements))
+        .with_context(|| format!("cannot read {requirements}"))?;
+    let stamp = venv.join(format!("{}-installed", requirements.replace('/', "-")));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    println!("setup: {what} into {}", repo.relative(&venv));
+    let mut pip = repo.command(venv.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+    process::run(pip.arg(requirements))?;
     fs::write(stamp, wanted)?;
     Ok(())
 }

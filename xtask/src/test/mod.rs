@@ -4,6 +4,7 @@ mod c;
 mod conformance;
 mod go;
 mod installed;
+mod interop;
 mod loom;
 mod python;
 mod readme;
@@ -42,6 +43,7 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::new("go-lint", move |_| go::lint(repo)),
         Step::new("go-test", move |tally| go::test(repo, tally)),
         Step::new("swift-test", move |tally| swift::test(repo, tools, tally)),
+        Step::new("interop", move |tally| interop::test(repo, tally)),
         Step::new("conformance", move |_| conformance::compare(repo, tools, 1)),
         Step::new("readme", move |_| readme::test(repo, tools)),
         Step::new("demo", move |_| demo::small(repo, tools)),
