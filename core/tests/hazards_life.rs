@@ -18,7 +18,7 @@ use sluicegate::wait::block_on;
 use sluicegate::{
     Cap, CreditGate, CreditRouter, Deadline, Error, ErrorKind, TimedOut, TryRecv, Value,
 };
-use support::{ECHO, attach, engine, limits, within};
+use support::{ECHO, attach, engine, limits, tells_waits, within};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -383,19 +383,29 @@ fn hz_s15_an_end_releases_every_consumer() {
             let id = raw.until(FrameType::Req).id;
             raw.start(id, "out");
             let output = call.blocking_output().expect("a result");
+            // Who waits drops its end of this channel.
+            let (waits, all_wait) = mpsc::channel::<()>();
             let consumers: Vec<_> = (0..5)
                 .map(|_| {
-                    let output = output.clone();
-                    thread::spawn(move || output.blocking_recv())
+                    let (output, mut waits) = (output.clone(), Some(waits.clone()));
+                    thread::spawn(move || tells_waits(output.recv(), || drop(waits.take())))
                 })
                 .collect();
             let (waiting, outputs, events) = (call.clone(), call.clone(), call.clone());
+            let [mut first, mut second, mut third] = [(); 3].map(|()| Some(waits.clone()));
             let others = [
-                thread::spawn(move || drop(waiting.blocking_wait())),
-                thread::spawn(move || drop(outputs.blocking_next_output())),
-                thread::spawn(move || assert_eq!(events.blocking_next_event(), None)),
+                thread::spawn(move || {
+                    drop(tells_waits(waiting.wait(), || drop(first.take())));
+                }),
+                thread::spawn(move || {
+                    drop(tells_waits(outputs.next_output(), || drop(second.take())));
+                }),
+                thread::spawn(move || {
+                    assert_eq!(tells_waits(events.next_event(), || drop(third.take())), None);
+                }),
             ];
-            thread::sleep(Duration::from_millis(10)); // most of them wait by now
+            drop(waits);
+            assert!(all_wait.recv().is_err(), "nothing is sent");
             end(&mut raw, id);
             for consumer in consumers {
                 let end = consumer.join().expect("no panic");

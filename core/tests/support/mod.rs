@@ -1,12 +1,17 @@
 //! An engine and a cartridge in one process, over a pair of sockets.
 #![allow(dead_code)] // each test file uses a part of it
 
+use std::future::poll_fn;
 use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::{Cap, Cartridge, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request};
+use sluicegate::wait::block_on;
+use sluicegate::{
+    Cap, Cartridge, Deadline, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request,
+};
 
 /// Runs `body` on a thread of its own and fails if it takes longer than `limit`.
 pub fn within<T: Send + 'static>(
@@ -27,6 +32,19 @@ pub fn within<T: Send + 'static>(
         },
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what}: still not done after {limit:?}"),
     }
+}
+
+/// Waits for `future` on this thread, and tells each time that it is not ready and its waker stands in line.
+pub fn tells_waits<F: Future>(future: F, mut waits: impl FnMut()) -> F::Output {
+    let mut future = pin!(future);
+    let answer = poll_fn(|context| {
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending() {
+            waits();
+        }
+        polled
+    });
+    block_on(answer, Deadline::NEVER).expect("no deadline passes")
 }
 
 pub fn limits(initial_credit: u64, max_chunk: u64) -> Limits {

@@ -1,0 +1,198 @@
+//! Hazards W and S: what windows count, and how streams share a link.
+
+#[path = "support/flow.rs"]
+mod flow;
+#[path = "support/raw.rs"]
+mod raw;
+mod support;
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use flow::{FOREVER, attach_forever, until};
+use raw::{Raw, granted};
+use sluicegate::frame::FrameType;
+use sluicegate::{Cap, TryRecv, Value};
+use support::{ECHO, attach_echo, engine, limits, within};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// HZ-W04: two consumers of one stream never give a chunk back twice, and none is forgotten.
+#[test]
+fn hz_w04_two_consumers_give_back_each_chunk_once() {
+    const CHUNKS: u64 = 20_000;
+    within(LIMIT, "two consumers", || {
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(16, 64), |request| {
+            let input = request.blocking_input()?;
+            thread::scope(|scope| {
+                let consumers: Vec<_> = (0..2)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            input.iter().map(|item| item.map(drop)).collect::<Result<Vec<_>, _>>()
+                        })
+                    })
+                    .collect();
+                consumers.into_iter().try_for_each(|c| c.join().expect("no panic").map(drop))
+            })
+        });
+        raw.req(1, ECHO);
+        raw.start(1, "in");
+        let (mut credit, mut given) = (16_u64, 0);
+        for index in 0..CHUNKS {
+            while credit == 0 {
+                let n = raw.expect(FrameType::Credit).credit.expect("a grant");
+                credit += n;
+                given += n;
+                assert!(n > 0 && credit <= 16, "more than the window: {credit}");
+            }
+            credit -= 1;
+            raw.chunk(1, "in", index, &Value::Null);
+        }
+        while given < CHUNKS {
+            given += raw.expect(FrameType::Credit).credit.expect("a grant");
+        }
+        raw.stream_end(1, "in", CHUNKS);
+        raw.end(1);
+        let rest = std::iter::from_fn(|| raw.next().filter(|f| !f.is_terminal()));
+        assert_eq!(given + granted(&rest.collect::<Vec<_>>()), CHUNKS);
+    });
+}
+
+/// HZ-W05: the receiver's count equals the sender's at every quiet point.
+#[test]
+fn hz_w05_the_counts_agree_at_every_quiet_point() {
+    const CHUNKS: u64 = 10_000;
+    within(LIMIT, "one at a time", || {
+        let engine = engine(limits(2, 64));
+        let peer = attach_echo(&engine);
+        let call = peer.call(ECHO).expect("live");
+        let input = call.input("media:blob").expect("open");
+        input.blocking_emit(Value::Uint(0)).expect("sent");
+        let output = call.blocking_output().expect("a result");
+        for n in 0..CHUNKS {
+            let item = output.blocking_recv().expect("no violation").expect("no end");
+            assert_eq!(item.value, Value::Uint(n));
+            if n + 1 < CHUNKS {
+                input.blocking_emit(Value::Uint(n + 1)).expect("sent");
+            }
+        }
+        assert_eq!(output.try_recv().expect("live"), TryRecv::Wait); // grants what is pending
+        assert_eq!((output.stats().chunks, output.stats().window), (CHUNKS, 2));
+        until("all is given back", || input.stats().window == 2);
+        assert_eq!(input.stats().chunks, CHUNKS);
+        call.blocking_finish_input().expect("sent");
+        call.blocking_wait().expect("success");
+    });
+}
+
+/// HZ-W07: an overrun ends its own request; two others carry a thousand more chunks each.
+#[test]
+fn hz_w07_an_overrun_ends_its_own_request_only() {
+    within(LIMIT, "overrun", || {
+        let (hold, held) = mpsc::channel::<()>();
+        let held = std::sync::Mutex::new(held);
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), move |request| {
+            if request.id() == 2_u64.into() {
+                let _let_go = held.lock().expect("one request").recv(); // all five have come
+            }
+            let count =
+                request.blocking_input()?.iter().try_fold(0_u64, |n, item| item.map(|_| n + 1))?;
+            request.output().blocking_emit(Value::Uint(count))
+        });
+        for id in 1..=3 {
+            raw.req(id, ECHO);
+            raw.start(id, "in");
+        }
+        for index in 0..5 {
+            raw.chunk(2, "in", index, &Value::Null);
+        }
+        raw.settle();
+        drop(hold);
+        let err = raw.until(FrameType::Err);
+        assert_eq!((err.id, err.error_code()), (2_u64.into(), Some("CREDIT_VIOLATION")));
+        let mut credit = [0, 4_u64, 0, 4];
+        let mut sent = [0_u64; 4];
+        while sent[1] < 1000 || sent[3] < 1000 {
+            for id in [1, 3] {
+                while credit[id] > 0 && sent[id] < 1000 {
+                    raw.chunk(id as u64, "in", sent[id], &Value::Null);
+                    sent[id] += 1;
+                    credit[id] -= 1;
+                }
+            }
+            if sent[1] < 1000 || sent[3] < 1000 {
+                let grant = raw.expect(FrameType::Credit);
+                let id = if grant.id == 1_u64.into() { 1 } else { 3 };
+                credit[id] += grant.credit.expect("a grant");
+            }
+        }
+        for id in [1, 3] {
+            raw.stream_end(id, "in", 1000);
+            raw.end(id);
+        }
+        for _ in 0..2 {
+            let chunk = raw.until(FrameType::Chunk);
+            assert_eq!(chunk.payload_bytes(), Value::Uint(1000).encode());
+        }
+    });
+}
+
+/// HZ-W01, L10: a consumer that only ever tries starves nobody, also with a batch above the
+/// sender's window.
+#[test]
+fn hz_w01_trying_grants_what_is_pending() {
+    within(LIMIT, "tries", || {
+        let (mut raw, peer) = Raw::cartridge(&engine(limits(16, 64)), ECHO);
+        let call = peer.call(ECHO).expect("live");
+        let id = raw.expect(FrameType::Req).id;
+        raw.start(id, "out");
+        let output = call.blocking_output().expect("a result");
+        for n in 0..100 {
+            raw.chunk(id, "out", n, &Value::Uint(n)); // as a sender with a window of 1
+            until("it came", || matches!(output.try_recv(), Ok(TryRecv::Item(_))));
+            assert_eq!(output.try_recv().expect("live"), TryRecv::Wait);
+            assert_eq!(raw.expect(FrameType::Credit).credit, Some(1));
+        }
+    });
+}
+
+/// HZ-S18: streams that are always ready share the link evenly.
+#[test]
+fn hz_s18_streams_share_the_link_evenly() {
+    const STREAMS: usize = 40;
+    within(LIMIT, "fairness", || {
+        let engine = engine(limits(8, 1024));
+        let peer = attach_forever(&engine);
+        let calls: Vec<_> = (0..STREAMS).map(|_| peer.call(FOREVER).expect("live")).collect();
+        let begin = Arc::new(std::sync::Barrier::new(STREAMS));
+        let counts: Vec<u64> = thread::scope(|scope| {
+            let readers: Vec<_> = calls
+                .iter()
+                .map(|call| {
+                    let begin = Arc::clone(&begin);
+                    scope.spawn(move || {
+                        let output = call.blocking_output().expect("a result");
+                        begin.wait();
+                        let end = Instant::now() + Duration::from_secs(2);
+                        let mut count = 0;
+                        while Instant::now() < end {
+                            output.blocking_recv().expect("live").expect("no end");
+                            count += 1;
+                        }
+                        count
+                    })
+                })
+                .collect();
+            readers.into_iter().map(|reader| reader.join().expect("no panic")).collect()
+        });
+        let mean = counts.iter().sum::<u64>() / STREAMS as u64;
+        for count in &counts {
+            assert!(
+                (mean / 2..=mean * 2).contains(count),
+                "{count} of a mean of {mean}: {counts:?}"
+            );
+        }
+    });
+}
