@@ -166,6 +166,14 @@ pub unsafe extern "C" fn sluice_item_new_null(out: *mut *mut Item) -> Status {
     guard(|| border::put_new(out, Item::of(Value::Null)))
 }
 
+/// An item whose value and metadata come as CBOR.
+pub(crate) fn from_cbor(
+    (value, value_len): (*const u8, usize),
+    (meta, meta_len): (*const u8, usize),
+) -> Result<sluicegate::Item, Fail> {
+    Ok(sluicegate::Item { value: cbor(value, value_len)?, meta: self::meta(meta, meta_len)? })
+}
+
 /// An integer as CBOR has it.
 pub(crate) fn int(value: i64) -> Value {
     match u64::try_from(value) {

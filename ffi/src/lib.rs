@@ -68,6 +68,7 @@ mod feed;
 
 // What they stand on.
 mod border;
+mod emitter;
 mod fork;
 mod guard;
 mod handle;

@@ -1,10 +1,10 @@
 //! `sluice_output`: values out, each chunk paid for with credit.
 
-use bytes::Bytes;
 use libc::c_char;
 use sluicegate::{OutputStream, Value};
 
 use crate::border::{self, Text};
+use crate::emitter;
 use crate::error::ErrorObject;
 use crate::guard::{block, guard, guard_with};
 use crate::handle::{self, object};
@@ -136,15 +136,7 @@ pub unsafe extern "C" fn sluice_output_write(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        if timeout_ms < 0 {
-            let stream = handle::get(output)?.0.clone();
-            return Ok(stream.blocking_write(border::bytes(data, len)?)?);
-        }
-        let emission =
-            handle::get(output)?.0.write(Bytes::copy_from_slice(border::bytes(data, len)?));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::write(&handle::get(output)?.0, data, len, timeout_ms))
 }
 
 /// The same as an operation. What it sends is copied now.
@@ -159,11 +151,7 @@ pub unsafe extern "C" fn sluice_output_write_start(
     len: usize,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission =
-            handle::get(output)?.0.write(Bytes::copy_from_slice(border::bytes(data, len)?));
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::write_start(&handle::get(output)?.0, data, len, out))
 }
 
 /// Emits the value of an item to a scalar stream, which starts it. Byte strings are written as by
@@ -182,8 +170,7 @@ pub unsafe extern "C" fn sluice_output_emit(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(handle::get(item)?.item().value);
-        block(emission, timeout_ms)
+        emitter::emit(&handle::get(output)?.0, handle::get(item)?.item().value, timeout_ms)
     })
 }
 
@@ -198,10 +185,7 @@ pub unsafe extern "C" fn sluice_output_emit_start(
     item: *const Item,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = handle::get(output)?.0.emit(handle::get(item)?.item().value);
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::emit_start(&handle::get(output)?.0, handle::get(item)?.item().value, out))
 }
 
 /// Emits one CBOR value to a scalar stream, as sluice_output_emit.
@@ -220,8 +204,7 @@ pub unsafe extern "C" fn sluice_output_emit_cbor(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(item::cbor(cbor, cbor_len)?);
-        block(emission, timeout_ms)
+        emitter::emit(&handle::get(output)?.0, item::cbor(cbor, cbor_len)?, timeout_ms)
     })
 }
 
@@ -240,8 +223,7 @@ pub unsafe extern "C" fn sluice_output_emit_cbor_start(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(item::cbor(cbor, cbor_len)?);
-        op::start_unit(out, emission)
+        emitter::emit_start(&handle::get(output)?.0, item::cbor(cbor, cbor_len)?, out)
     })
 }
 
@@ -260,9 +242,11 @@ pub unsafe extern "C" fn sluice_output_emit_text(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission =
-            handle::get(output)?.0.emit(Value::Text(border::text(text, len)?.to_owned()));
-        block(emission, timeout_ms)
+        emitter::emit(
+            &handle::get(output)?.0,
+            Value::Text(border::text(text, len)?.to_owned()),
+            timeout_ms,
+        )
     })
 }
 
@@ -279,10 +263,7 @@ pub unsafe extern "C" fn sluice_output_emit_u64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(Value::Uint(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(output)?.0, Value::Uint(value), timeout_ms))
 }
 
 /// Emits an integer to a scalar stream, as sluice_output_emit.
@@ -298,10 +279,7 @@ pub unsafe extern "C" fn sluice_output_emit_i64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(item::int(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(output)?.0, item::int(value), timeout_ms))
 }
 
 /// Emits a float to a scalar stream, as sluice_output_emit.
@@ -317,10 +295,7 @@ pub unsafe extern "C" fn sluice_output_emit_f64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(output)?.0.emit(Value::Float(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(output)?.0, Value::Float(value), timeout_ms))
 }
 
 /// Emits one item of any size, with its metadata, to a sequence stream, which starts it.
@@ -339,8 +314,7 @@ pub unsafe extern "C" fn sluice_output_emit_list_item(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = emission(&handle::get(output)?.0, handle::get(item)?.item());
-        block(emission, timeout_ms)
+        emitter::emit_list_item(&handle::get(output)?.0, handle::get(item)?.item(), timeout_ms)
     })
 }
 
@@ -355,10 +329,7 @@ pub unsafe extern "C" fn sluice_output_emit_list_item_start(
     item: *const Item,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = emission(&handle::get(output)?.0, handle::get(item)?.item());
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::emit_list_item_start(&handle::get(output)?.0, handle::get(item)?.item(), out))
 }
 
 /// Emits one CBOR value of any size as an item; meta is a CBOR map, NULL: none.
@@ -380,10 +351,9 @@ pub unsafe extern "C" fn sluice_output_emit_list_item_cbor(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(output)?
-            .0
-            .emit_list_item(item::cbor(cbor, cbor_len)?, item::meta(meta, meta_len)?);
-        block(emission, timeout_ms)
+        let stream = &handle::get(output)?.0;
+        let item = item::from_cbor((cbor, cbor_len), (meta, meta_len))?;
+        emitter::emit_list_item(stream, item, timeout_ms)
     })
 }
 
@@ -404,10 +374,9 @@ pub unsafe extern "C" fn sluice_output_emit_list_item_cbor_start(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(output)?
-            .0
-            .emit_list_item(item::cbor(cbor, cbor_len)?, item::meta(meta, meta_len)?);
-        op::start_unit(out, emission)
+        let stream = &handle::get(output)?.0;
+        let item = item::from_cbor((cbor, cbor_len), (meta, meta_len))?;
+        emitter::emit_list_item_start(stream, item, out)
     })
 }
 
@@ -424,10 +393,7 @@ pub unsafe extern "C" fn sluice_output_flush(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(output)?.0.flush();
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::flush(&handle::get(output)?.0, timeout_ms))
 }
 
 /// The same as an operation.
@@ -440,10 +406,7 @@ pub unsafe extern "C" fn sluice_output_flush_start(
     output: *const Output,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = handle::get(output)?.0.flush();
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::flush_start(&handle::get(output)?.0, out))
 }
 
 /// Sends what is held and ends the stream; a stream that never started is an empty one. May be called
@@ -503,11 +466,4 @@ pub unsafe extern "C" fn sluice_output_stats(
     out: *mut StreamStats,
 ) -> Status {
     guard(|| border::put_sized(out, handle::get(output)?.0.stats().into()))
-}
-
-fn emission(
-    stream: &OutputStream,
-    item: sluicegate::Item,
-) -> impl Future<Output = Result<(), sluicegate::Error>> + Send + use<> {
-    stream.emit_list_item(item.value, item.meta)
 }

@@ -1,15 +1,15 @@
 //! `sluice_sender`: a detached emitter on an output stream.
 
-use bytes::Bytes;
 use libc::c_char;
 use sluicegate::{StreamSender, Value};
 
 use crate::border;
+use crate::emitter;
 use crate::error::ErrorObject;
-use crate::guard::{block, guard, guard_with};
+use crate::guard::{guard, guard_with};
 use crate::handle::{self, object};
 use crate::item::{self, Item};
-use crate::op::{self, Op};
+use crate::op::Op;
 use crate::status::Status;
 
 /// The same stream as its output, for a thread that outlives the handler's own. It cannot start or
@@ -54,15 +54,7 @@ pub unsafe extern "C" fn sluice_sender_write(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        if timeout_ms < 0 {
-            let stream = handle::get(sender)?.0.clone();
-            return Ok(stream.blocking_write(border::bytes(data, len)?)?);
-        }
-        let emission =
-            handle::get(sender)?.0.write(Bytes::copy_from_slice(border::bytes(data, len)?));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::write(&handle::get(sender)?.0, data, len, timeout_ms))
 }
 
 /// The same as an operation. What it sends is copied now.
@@ -77,11 +69,7 @@ pub unsafe extern "C" fn sluice_sender_write_start(
     len: usize,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission =
-            handle::get(sender)?.0.write(Bytes::copy_from_slice(border::bytes(data, len)?));
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::write_start(&handle::get(sender)?.0, data, len, out))
 }
 
 /// Emits the value of an item to a scalar stream, which starts it. Byte strings are written as by
@@ -100,8 +88,7 @@ pub unsafe extern "C" fn sluice_sender_emit(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(handle::get(item)?.item().value);
-        block(emission, timeout_ms)
+        emitter::emit(&handle::get(sender)?.0, handle::get(item)?.item().value, timeout_ms)
     })
 }
 
@@ -116,10 +103,7 @@ pub unsafe extern "C" fn sluice_sender_emit_start(
     item: *const Item,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = handle::get(sender)?.0.emit(handle::get(item)?.item().value);
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::emit_start(&handle::get(sender)?.0, handle::get(item)?.item().value, out))
 }
 
 /// Emits one CBOR value to a scalar stream, as sluice_sender_emit.
@@ -138,8 +122,7 @@ pub unsafe extern "C" fn sluice_sender_emit_cbor(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(item::cbor(cbor, cbor_len)?);
-        block(emission, timeout_ms)
+        emitter::emit(&handle::get(sender)?.0, item::cbor(cbor, cbor_len)?, timeout_ms)
     })
 }
 
@@ -158,8 +141,7 @@ pub unsafe extern "C" fn sluice_sender_emit_cbor_start(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(item::cbor(cbor, cbor_len)?);
-        op::start_unit(out, emission)
+        emitter::emit_start(&handle::get(sender)?.0, item::cbor(cbor, cbor_len)?, out)
     })
 }
 
@@ -178,9 +160,11 @@ pub unsafe extern "C" fn sluice_sender_emit_text(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission =
-            handle::get(sender)?.0.emit(Value::Text(border::text(text, len)?.to_owned()));
-        block(emission, timeout_ms)
+        emitter::emit(
+            &handle::get(sender)?.0,
+            Value::Text(border::text(text, len)?.to_owned()),
+            timeout_ms,
+        )
     })
 }
 
@@ -197,10 +181,7 @@ pub unsafe extern "C" fn sluice_sender_emit_u64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(Value::Uint(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(sender)?.0, Value::Uint(value), timeout_ms))
 }
 
 /// Emits an integer to a scalar stream, as sluice_sender_emit.
@@ -216,10 +197,7 @@ pub unsafe extern "C" fn sluice_sender_emit_i64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(item::int(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(sender)?.0, item::int(value), timeout_ms))
 }
 
 /// Emits a float to a scalar stream, as sluice_sender_emit.
@@ -235,10 +213,7 @@ pub unsafe extern "C" fn sluice_sender_emit_f64(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(sender)?.0.emit(Value::Float(value));
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::emit(&handle::get(sender)?.0, Value::Float(value), timeout_ms))
 }
 
 /// Emits one item of any size, with its metadata, to a sequence stream, which starts it.
@@ -257,8 +232,7 @@ pub unsafe extern "C" fn sluice_sender_emit_list_item(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = emission(&handle::get(sender)?.0, handle::get(item)?.item());
-        block(emission, timeout_ms)
+        emitter::emit_list_item(&handle::get(sender)?.0, handle::get(item)?.item(), timeout_ms)
     })
 }
 
@@ -273,10 +247,7 @@ pub unsafe extern "C" fn sluice_sender_emit_list_item_start(
     item: *const Item,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = emission(&handle::get(sender)?.0, handle::get(item)?.item());
-        op::start_unit(out, emission)
-    })
+    guard(|| emitter::emit_list_item_start(&handle::get(sender)?.0, handle::get(item)?.item(), out))
 }
 
 /// Emits one CBOR value of any size as an item; meta is a CBOR map, NULL: none.
@@ -298,10 +269,9 @@ pub unsafe extern "C" fn sluice_sender_emit_list_item_cbor(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(sender)?
-            .0
-            .emit_list_item(item::cbor(cbor, cbor_len)?, item::meta(meta, meta_len)?);
-        block(emission, timeout_ms)
+        let stream = &handle::get(sender)?.0;
+        let item = item::from_cbor((cbor, cbor_len), (meta, meta_len))?;
+        emitter::emit_list_item(stream, item, timeout_ms)
     })
 }
 
@@ -322,10 +292,9 @@ pub unsafe extern "C" fn sluice_sender_emit_list_item_cbor_start(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let emission = handle::get(sender)?
-            .0
-            .emit_list_item(item::cbor(cbor, cbor_len)?, item::meta(meta, meta_len)?);
-        op::start_unit(out, emission)
+        let stream = &handle::get(sender)?.0;
+        let item = item::from_cbor((cbor, cbor_len), (meta, meta_len))?;
+        emitter::emit_list_item_start(stream, item, out)
     })
 }
 
@@ -342,10 +311,7 @@ pub unsafe extern "C" fn sluice_sender_flush(
     timeout_ms: i64,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || {
-        let emission = handle::get(sender)?.0.flush();
-        block(emission, timeout_ms)
-    })
+    guard_with(err, || emitter::flush(&handle::get(sender)?.0, timeout_ms))
 }
 
 /// The same as an operation.
@@ -358,15 +324,5 @@ pub unsafe extern "C" fn sluice_sender_flush_start(
     sender: *const Sender,
     out: *mut *mut Op,
 ) -> Status {
-    guard(|| {
-        let emission = handle::get(sender)?.0.flush();
-        op::start_unit(out, emission)
-    })
-}
-
-fn emission(
-    stream: &StreamSender,
-    item: sluicegate::Item,
-) -> impl Future<Output = Result<(), sluicegate::Error>> + Send + use<> {
-    stream.emit_list_item(item.value, item.meta)
+    guard(|| emitter::flush_start(&handle::get(sender)?.0, out))
 }
