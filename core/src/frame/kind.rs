@@ -138,6 +138,15 @@ vocabulary! {
     }
 }
 
+impl From<crate::model::direction::CreditDirection> for CreditDirection {
+    fn from(decided: crate::model::direction::CreditDirection) -> Self {
+        match decided {
+            crate::model::direction::CreditDirection::Request => Self::Request,
+            crate::model::direction::CreditDirection::Response => Self::Response,
+        }
+    }
+}
+
 vocabulary! {
     /// What a cartridge may use the network for.
     NetworkPolicy, "network policy" {

@@ -13,6 +13,7 @@ use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType};
 use crate::model::disposition::Disposition;
+use crate::model::phase::Phase;
 use crate::request::{Connection, Passed, Unroutable, fitting};
 use crate::sync::{Arc, Mutex};
 use crate::time::now;
@@ -97,7 +98,7 @@ impl Router {
                 cap: to.cap,
                 is_peer: to.is_peer,
                 parent,
-                streaming: false,
+                phase: Phase::Created,
                 ending: None,
                 asked: false,
                 came_back: false,
@@ -107,6 +108,7 @@ impl Router {
                 last: opened,
             };
             let _within = route.note(Way::ToServer, &frame, opened); // REQ costs no credit (L14)
+            route.phase = Phase::Created; // what registers it is not the first of what follows
             state.routes.open(route, REQUESTS)
         };
         match entered {

@@ -8,6 +8,7 @@ use super::table::{LinkId, Route, Routes, Summary, millis};
 use super::tally::{StreamTally, Way};
 use crate::account::Snapshot;
 use crate::frame::MessageId;
+use crate::model::phase::Phase;
 use crate::time::now;
 
 pub(super) fn switch(
@@ -48,7 +49,7 @@ fn request(route: &Route, routes: &Routes, names: &BTreeMap<LinkId, String>) -> 
     json!({
         "xid": id_text(route.server.flow.routing_id),
         "rid": route.asker.flow.id.to_string(),
-        "phase": if route.streaming { "streaming" } else { "created" },
+        "phase": if route.phase == Phase::Streaming { "streaming" } else { "created" },
         "is_peer": route.is_peer,
         "cap_urn": route.cap,
         "origin_master": name(&route.asker.link),

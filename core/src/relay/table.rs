@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
 
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, MessageId};
-use crate::model::disposition::{Disposition, RING_SIZE};
+use crate::model::disposition::{self, Disposition, Registration, Remembered};
+use crate::model::phase::Phase;
 
 use super::tally::{StreamTally, Way};
 
@@ -57,8 +58,7 @@ pub(super) struct Route {
     pub(super) is_peer: bool,
     /// The request whose handler asked for this one.
     pub(super) parent: Option<End>,
-    /// A flow frame of it has passed.
-    pub(super) streaming: bool,
+    pub(super) phase: Phase,
     /// Its terminal has passed.
     pub(super) ending: Option<Ending>,
     /// The END or ERR of its arguments has passed.
@@ -112,14 +112,14 @@ impl Routes {
     /// Lets a request in.
     pub(super) fn open(&mut self, route: Route, limit: usize) -> Result<(), Refused> {
         let asker = route.asker;
-        if self.live.contains_key(&asker) || self.served.contains_key(&route.server) {
-            return Err(Refused::Live);
+        let live = self.live.contains_key(&asker) || self.served.contains_key(&route.server);
+        match disposition::register(false, live, count(self.live.len()), count(limit)) {
+            Registration::Registered => {}
+            Registration::AlreadyLive => return Err(Refused::Live),
+            Registration::Full | Registration::LinkClosed => return Err(Refused::Full),
         }
         if self.ended_lately(asker) {
-            return Err(Refused::EndedLately);
-        }
-        if self.live.len() >= limit {
-            return Err(Refused::Full);
+            return Err(Refused::EndedLately); // the writers beyond write nothing more of it (L4)
         }
         self.served.insert(route.server, asker);
         self.live.insert(asker, route);
@@ -197,7 +197,7 @@ impl Routes {
     /// What becomes of a frame that came from `end`.
     pub(super) fn dispose(&self, end: End) -> Disposition {
         let live = self.live.contains_key(&end) || self.served.contains_key(&end);
-        crate::model::disposition::dispose(live, self.ended_lately(end))
+        disposition::dispose(live, self.ended_lately(end))
     }
 
     fn ended_lately(&self, end: End) -> bool {
@@ -209,8 +209,11 @@ impl Routes {
         let route = self.live.remove(&asker)?;
         self.served.remove(&route.server);
         let ending = route.ending.unwrap_or(ending); // the first way to end stays
-        if u64::try_from(self.ended.len()).is_ok_and(|held| held >= RING_SIZE) {
-            self.ended.pop_front();
+        let known = self.ended.iter().any(|summary| summary.asker == asker);
+        match disposition::remember(known, count(self.ended.len())) {
+            Remembered::Enter => {}
+            Remembered::Renew => self.ended.retain(|summary| summary.asker != asker),
+            Remembered::EnterForgetOldest => drop(self.ended.pop_front()),
         }
         let total = |way: Way, what: fn(&StreamTally) -> u64| {
             let of_way = route.streams.iter().filter(|((w, _), _)| *w == way);
@@ -282,7 +285,7 @@ impl Route {
     /// Counts a frame. False if it is a chunk beyond its stream's window (L12): it must not pass.
     pub(super) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> bool {
         self.last = now;
-        self.streaming |= frame.frame_type.is_flow() && frame.frame_type != FrameType::Req;
+        self.phase = self.phase.passed(frame.frame_type);
         let key = match frame.frame_type {
             FrameType::Credit => {
                 (way.back(), self.credited(way.back(), frame.stream_id.as_deref()))
@@ -310,4 +313,8 @@ impl Route {
 
 pub(super) fn millis(elapsed: std::time::Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }

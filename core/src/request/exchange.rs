@@ -13,6 +13,7 @@ use crate::account::StandingRequest;
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
+use crate::model::cancel::{Duty, Stage};
 use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, Wire};
 use crate::sync::Arc;
 use crate::wait::watched::{Watched, until};
@@ -24,12 +25,7 @@ const EVENTS: usize = 1024;
 /// Bytes of text in them, likewise.
 const EVENT_BYTES: usize = 1024 * 1024;
 
-/// Which end of the request this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Caller,
-    Handler,
-}
+pub(crate) use crate::model::direction::Side;
 
 pub(crate) struct Exchange {
     side: Side,
@@ -40,7 +36,6 @@ pub(crate) struct Exchange {
     forget: Box<dyn Fn(FlowKey) + Send + Sync>,
 }
 
-#[derive(Default)]
 struct State {
     inputs: HashMap<Option<String>, Arc<InputCore>>,
     /// Inputs that nobody has fetched yet, in the order they opened.
@@ -50,14 +45,31 @@ struct State {
     outputs: Vec<Arc<OutputCore>>,
     events: VecDeque<Event>,
     event_bytes: usize,
-    /// A handler has taken the request.
-    begun: bool,
+    /// How far it is at the side that answers it.
+    stage: Stage,
     /// Why a handler has to stop.
     stop: Option<Reason>,
     /// Why it is ending: nothing begins any more, and whoever waits is about to be told.
     ending: Option<Reason>,
     /// How it ended. Once this is told, nothing is left of the request.
     end: Option<Result<Terminal, Reason>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            inputs: Default::default(),
+            fresh: Default::default(),
+            body_ended: Default::default(),
+            outputs: Default::default(),
+            events: Default::default(),
+            event_bytes: Default::default(),
+            stage: Stage::Queued,
+            stop: Default::default(),
+            ending: Default::default(),
+            end: Default::default(),
+        }
+    }
 }
 
 impl Exchange {
@@ -160,17 +172,25 @@ impl Exchange {
 
     /// CANCEL came. A request that no handler has taken yet is answered here and never runs.
     fn cancel(&self, reason: &Reason) {
-        match self.state.with(|state| state.begun) {
-            true => self.stop(reason),
-            false => self.fail(reason),
+        // One step under the lock: a handler that takes the request now finds it ended, or is told.
+        let duty = self.state.with(|state| {
+            let (stage, duty) = state.stage.cancel();
+            state.stage = stage;
+            duty
+        });
+        match duty {
+            Duty::SendErr => self.fail(reason),
+            Duty::ReleaseAll => self.stop(reason),
+            Duty::Nothing | Duty::Start | Duty::SendEnd => {}
         }
     }
 
     /// A handler takes the request. False if it is over: it was cancelled while it waited.
     pub(crate) fn begin(&self) -> bool {
         self.state.with(|state| {
-            state.begun = true;
-            state.ending.is_none()
+            let (stage, duty) = state.stage.begin();
+            state.stage = stage;
+            duty == Duty::Start && state.ending.is_none()
         })
     }
 
@@ -199,10 +219,7 @@ impl Exchange {
             unbounded: frame.opens_unbounded(),
             meta: frame.meta.clone(),
         };
-        let direction = match self.side {
-            Side::Caller => CreditDirection::Response,
-            Side::Handler => CreditDirection::Request,
-        };
+        let direction = CreditDirection::from(self.side.granted_by());
         let core = InputCore::new(Arc::clone(&self.wire), self.flow, direction, info);
         self.state.update(|state| {
             if state.over().is_some() {
@@ -392,6 +409,7 @@ impl Exchange {
                 return None;
             }
             state.ending = Some(reason.clone());
+            state.stage = Stage::Ended;
             if !clean && self.side == Side::Handler {
                 state.stop.get_or_insert_with(|| reason.clone()); // it learns why it has to stop
             }
@@ -440,9 +458,9 @@ impl Exchange {
 
     /// The request and its streams, as JSON.
     pub(crate) fn to_json(&self) -> Json {
-        let (inputs, outputs, begun) = self.state.with(|state| {
+        let (inputs, outputs, stage) = self.state.with(|state| {
             let inputs: Vec<_> = state.inputs.values().cloned().collect();
-            (inputs, state.outputs.clone(), state.begun)
+            (inputs, state.outputs.clone(), state.stage)
         });
         let inputs = inputs.iter().map(|input| {
             let id = input.info().id.clone().unwrap_or_default();
@@ -455,7 +473,7 @@ impl Exchange {
             "rid": self.flow.id.to_string(),
             "cap_urn": self.cap,
             "side": if self.side == Side::Caller { "caller" } else { "handler" },
-            "phase": if self.side == Side::Handler && !begun { "created" } else { "streaming" },
+            "phase": if self.side == Side::Handler && stage == Stage::Queued { "created" } else { "streaming" },
             "streams": inputs.chain(outputs).collect::<Vec<_>>(),
         })
     }

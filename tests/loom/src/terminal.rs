@@ -14,6 +14,7 @@ use crate::wait::block_on;
 use crate::wait::owed::Owed;
 
 pub const CHECKS: &[Check] = &[
+    ("terminal_a_cancel_races_the_handler_s_begin", cancel_or_begin),
     ("terminal_the_handler_s_end_races_a_cancel", end_or_cancel),
     ("terminal_the_link_dies_during_the_end", end_or_death),
     ("terminal_a_caller_s_cancel_races_the_answer", cancel_or_answer),
@@ -119,5 +120,21 @@ fn releases_credit() {
         assert_eq!(second.expect_err("no second credit").kind(), ErrorKind::Cancelled);
         assert!(exchange.finish(None, None).is_err());
         assert_eq!(settled(&connection, &written), 1);
+    });
+}
+
+/// A request that is cancelled before its handler has it never runs; one that runs is told to stop
+/// and ends with its handler, never under it (`cancelled_in_the_queue_never_runs`).
+fn cancel_or_begin() {
+    every(2, || {
+        let (connection, _written) = connection();
+        let exchange = request(&connection, Side::Handler);
+        let handler = Arc::clone(&exchange);
+        let handling = go(move || handler.begin());
+        exchange.frame(crate::frame::Frame::cancel(flow().id, None, false));
+        let runs = handling.end();
+        let ended = connection.live_requests() == 0;
+        connection.wire().lanes.close();
+        assert!(runs != ended, "runs {runs}, ended {ended}");
     });
 }
