@@ -158,8 +158,8 @@ def feed(request: Request) -> None:
 def peer(request: Request) -> None:
     """Calls another cap with the given text, and answers what that answers, value by value.
 
-    The peer's `invoke` gives the frames alone. Without the id of the call nothing is granted, and an
-    answer longer than the window never ends; the id is found by the queue.
+    The peer's `invoke` gives the frames alone. Without the id of the call nothing is granted, and
+    an answer longer than the window never ends; the id is found by the queue.
     """
     asked = plan(request)
     argument = CapArgumentValue(asked["media"], asked["text"].encode())

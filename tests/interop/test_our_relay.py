@@ -150,7 +150,7 @@ def test_a_host_that_dies_fails_its_requests(passed: Passed) -> None:
         host.kill()
         with pytest.raises(errors.SluicegateError):
             call.wait(LIMIT)
-        # Until the switch has seen the end of the connection, the call goes to it and fails with it.
+        # Until the switch has seen that the connection is over, the call goes to it and fails.
         with pytest.raises((errors.NoHandler, errors.PeerDied)):
             ask(caller, "cap:ip-idle;in=media:blob;out=media:blob", "media:blob", 1)
     passed("a host that dies", "our switch")
