@@ -25,10 +25,32 @@ const enough = 10
 
 // TestConformance replays the scripts that every language replays. See tests/conformance/README.md.
 func TestConformance(t *testing.T) {
+	if _, err := repeats(os.LookupEnv("SLUICEGATE_REPEAT")); err != nil {
+		t.Fatal(err)
+	}
 	pure := replayFiles(t, "pure", replayPure)
 	waiting := replayFiles(t, "waiting", replayWaiting)
 	fmt.Printf("conformance go | select on a channel: pure %d scripts %d steps, waiting %d scripts %d steps, %d failures\n",
 		pure.scripts, pure.steps, waiting.scripts, waiting.steps, pure.failures+waiting.failures)
+}
+
+func TestConformanceRefusesACountThatWouldReplayNothing(t *testing.T) {
+	for _, said := range []struct {
+		text  string
+		there bool
+		times int
+	}{{"", false, 1}, {"1000", true, 1000}} {
+		if times, err := repeats(said.text, said.there); times != said.times || err != nil {
+			t.Errorf("%+v: %d, %v", said, times, err)
+		}
+	}
+	for _, text := range []string{"0", "-1", "many", ""} {
+		_, err := repeats(text, true)
+		wanted := fmt.Sprintf("SLUICEGATE_REPEAT is %q, not a whole number from 1", text)
+		if err == nil || err.Error() != wanted {
+			t.Errorf("expected %q, got %v", wanted, err)
+		}
+	}
 }
 
 type count struct{ scripts, steps, failures int }

@@ -83,7 +83,11 @@ func replayWaiting(machine string, data []byte) (string, int, error) {
 	if err := strict(data, &script); err != nil {
 		return script.Name, 0, err
 	}
-	for range repeats() {
+	times, err := repeats(os.LookupEnv("SLUICEGATE_REPEAT"))
+	if err != nil {
+		return script.Name, 0, err
+	}
+	for range times {
 		for short := 2 * time.Millisecond; ; short *= 2 {
 			err := newReplay(script, short).run()
 			if errors.Is(err, errTooFast) && short < watchdog {
@@ -98,13 +102,16 @@ func replayWaiting(machine string, data []byte) (string, int, error) {
 	return script.Name, len(script.Steps), nil
 }
 
-// repeats is how often the waiting scripts are replayed.
-func repeats() int {
-	n, err := strconv.Atoi(os.Getenv("SLUICEGATE_REPEAT"))
-	if err != nil || n < 1 {
-		return 1
+// repeats is how often the waiting scripts are replayed, of what SLUICEGATE_REPEAT says.
+func repeats(text string, there bool) (int, error) {
+	if !there {
+		return 1, nil
 	}
-	return n
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("SLUICEGATE_REPEAT is %q, not a whole number from 1", text)
+	}
+	return n, nil
 }
 
 // A replay is one run of a waiting script. Its actors are goroutines.

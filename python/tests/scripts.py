@@ -17,7 +17,6 @@ from sluicegate._credit import GateBase
 from sluicegate.errors import CreditViolation
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "conformance"
-REPEAT = int(os.environ.get("SLUICEGATE_REPEAT", "1"))
 WATCHDOG = 10.0
 FIRST_LIMIT = 0.002
 
@@ -31,6 +30,18 @@ class Failure(AssertionError):
 
 class StartOver(Exception):
     """The clock was faster than the runner; this replay shows nothing."""
+
+
+def repeats(text: str | None) -> int:
+    """How often the waiting scripts are replayed, of what ``SLUICEGATE_REPEAT`` says."""
+    if text is None:
+        return 1
+    if not (text.isdecimal() and int(text) > 0):
+        raise Failure(f'SLUICEGATE_REPEAT is "{text}", not a whole number from 1')
+    return int(text)
+
+
+REPEAT = repeats(os.environ.get("SLUICEGATE_REPEAT"))
 
 
 @dataclass

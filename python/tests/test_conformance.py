@@ -27,6 +27,7 @@ from scripts import (
     files,
     keys,
     read,
+    repeats,
     replay_pure,
 )
 from sluicegate import Gate, SluicegateError, Window, aio
@@ -262,6 +263,14 @@ def test_threads(report: Report) -> None:
 
 def test_asyncio(report: Report) -> None:
     run("asyncio", aio.Gate, replay_in_tasks, report)
+
+
+def test_a_count_that_would_replay_nothing_is_refused() -> None:
+    assert (repeats(None), repeats("1000")) == (1, 1000)
+    for text in ("0", "-1", "many", ""):
+        with pytest.raises(Failure) as refused:
+            repeats(text)
+        assert str(refused.value) == f'SLUICEGATE_REPEAT is "{text}", not a whole number from 1'
 
 
 SAID = json.loads((FOLDER / "broken" / "said.json").read_bytes())

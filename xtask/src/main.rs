@@ -49,8 +49,8 @@ enum Chore {
     Test(Select),
     /// Replay the conformance scripts in every language and compare what was replayed
     Conformance {
-        /// How many times to replay the scripts that wait
-        #[arg(long, default_value_t = 1)]
+        /// How many times to replay the scripts that wait, at least once
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         repeat: u32,
     },
     /// What a change must pass to land: fresh generated files, kept rules, passing tests

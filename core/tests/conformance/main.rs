@@ -1,7 +1,7 @@
 //! Replays `tests/conformance` through the public classes: pure scripts once, waiting scripts three
 //! ways: blocking threads, futures on a hand-written executor, operations with a bell.
 //!
-//! `SLUICEGATE_REPEAT=N` replays the waiting scripts N times.
+//! `SLUICEGATE_REPEAT=N` replays the waiting scripts N times; N is at least 1.
 
 mod broken;
 mod futures;
@@ -13,6 +13,7 @@ mod threads;
 mod waiting;
 
 use std::io::Write as _;
+use std::num::NonZeroUsize;
 
 use script::{Failure, Group, Script};
 use waiting::Way;
@@ -97,11 +98,12 @@ fn replay_waiting<W: Way>(groups: &[Group], times: usize) -> Report {
     })
 }
 
-fn repeats() -> usize {
-    match std::env::var("SLUICEGATE_REPEAT") {
-        Ok(text) => text.parse().expect("SLUICEGATE_REPEAT is a number"),
-        Err(_) => 1,
-    }
+/// How often the waiting scripts are replayed, of what `SLUICEGATE_REPEAT` says.
+fn repeats(said: Option<&str>) -> Result<usize, Failure> {
+    let Some(text) = said else { return Ok(1) };
+    text.parse::<NonZeroUsize>().map(NonZeroUsize::get).map_err(|_| {
+        Failure::new(format!("SLUICEGATE_REPEAT is {text:?}, not a whole number from 1"))
+    })
 }
 
 fn load(kind: &str) -> Vec<Group> {
@@ -111,21 +113,31 @@ fn load(kind: &str) -> Vec<Group> {
 }
 
 #[test]
+fn a_count_that_would_replay_nothing_is_refused() {
+    assert_eq!(repeats(None).ok(), Some(1));
+    assert_eq!(repeats(Some("1000")).ok(), Some(1000));
+    for text in ["0", "-1", "many", ""] {
+        let refused = repeats(Some(text)).expect_err(text).to_string();
+        assert_eq!(refused, format!("SLUICEGATE_REPEAT is {text:?}, not a whole number from 1"));
+    }
+}
+
+#[test]
 fn replays_every_script() {
+    let said = std::env::var_os("SLUICEGATE_REPEAT");
+    let times = repeats(said.as_deref().map(|text| text.to_string_lossy()).as_deref())
+        .unwrap_or_else(|failure| panic!("{failure}"));
     let scripts = load("pure");
     let groups = load("waiting");
     // What waits takes the processor only now and then: all at once.
     let (pure, ways) = std::thread::scope(|scope| {
         let pure = scope.spawn(|| replay_pure(&scripts));
         let ways = [
-            (
-                "blocking call",
-                scope.spawn(|| replay_waiting::<threads::Threads>(&groups, repeats())),
-            ),
-            ("futures", scope.spawn(|| replay_waiting::<futures::Futures>(&groups, repeats()))),
+            ("blocking call", scope.spawn(|| replay_waiting::<threads::Threads>(&groups, times))),
+            ("futures", scope.spawn(|| replay_waiting::<futures::Futures>(&groups, times))),
             (
                 "operations with a bell",
-                scope.spawn(|| replay_waiting::<operations::Operations>(&groups, repeats())),
+                scope.spawn(|| replay_waiting::<operations::Operations>(&groups, times)),
             ),
         ];
         let pure = pure.join().expect("a replay does not panic");

@@ -1,13 +1,30 @@
 /* Replays tests/conformance through the C ABI: conformance FOLDER. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
 
-static bool replay_way(const char *root, way way, const char *primitive, const report *pure) {
-  const char *repeat = getenv("SLUICEGATE_REPEAT");
-  long rounds = repeat == NULL ? 1 : strtol(repeat, NULL, 10);
+/* How often the waiting scripts are replayed; 0, and said on stderr, if that is not a whole number from 1. */
+static long repeats(void) {
+  const char *text = getenv("SLUICEGATE_REPEAT");
+  char *end;
+  long rounds;
+  if (text == NULL) {
+    return 1;
+  }
+  errno = 0;
+  rounds = strtol(text, &end, 10);
+  if (errno == 0 && end != text && *end == '\0' && rounds > 0) {
+    return rounds;
+  }
+  fprintf(stderr, "SLUICEGATE_REPEAT is \"%s\", not a whole number from 1\n", text);
+  return 0;
+}
+
+static bool replay_way(const char *root, way way, const char *primitive, long rounds,
+                       const report *pure) {
   report waiting;
   memset(&waiting, 0, sizeof waiting);
   for (; rounds > 0 && waiting.failures == 0; rounds--) {
@@ -23,14 +40,18 @@ static bool replay_way(const char *root, way way, const char *primitive, const r
 int main(int argc, char **argv) {
   report pure;
   bool good;
+  const long rounds = repeats();
   if (argc != 2) {
     fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;
   }
+  if (rounds == 0) {
+    return 2;
+  }
   memset(&pure, 0, sizeof pure);
   replay_folder(argv[1], "pure", WAY_CONDVAR, &pure);
-  good = replay_way(argv[1], WAY_CONDVAR, "pthread condition", &pure);
-  good = replay_way(argv[1], WAY_BLOCKING, "blocking call", &pure) && good;
+  good = replay_way(argv[1], WAY_CONDVAR, "pthread condition", rounds, &pure);
+  good = replay_way(argv[1], WAY_BLOCKING, "blocking call", rounds, &pure) && good;
   good = broken_are_refused(argv[1]) && good;
   if (good && sluice_live_handles() != 0) {
     fprintf(stderr, "%llu handles were not released\n", (unsigned long long)sluice_live_handles());

@@ -15,7 +15,7 @@ final class ConformanceTests: XCTestCase {
 
   func testReplaysEveryScript() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let times = environment["SLUICEGATE_REPEAT"].flatMap(Int.init) ?? 1
+    let times = try Self.repeats(environment["SLUICEGATE_REPEAT"])
     let pure = try await replay("pure") { try PureRunner.replay($0) }
     let waiting = try await replay("waiting") { script in
       for _ in 0..<times { try await WaitingRunner.replay(script) }
@@ -25,6 +25,26 @@ final class ConformanceTests: XCTestCase {
         + "pure \(pure.scripts) scripts \(pure.steps) steps, "
         + "waiting \(waiting.scripts) scripts \(waiting.steps) steps, "
         + "\(pure.failures + waiting.failures) failures")
+  }
+
+  /// How often the waiting scripts are replayed, of what `SLUICEGATE_REPEAT` says.
+  private static func repeats(_ said: String?) throws -> Int {
+    guard let said else { return 1 }
+    guard let times = Int(said), times > 0 else {
+      throw ReplayFailure("SLUICEGATE_REPEAT is \"\(said)\", not a whole number from 1")
+    }
+    return times
+  }
+
+  func testACountThatWouldReplayNothingIsRefused() throws {
+    XCTAssertEqual(try Self.repeats(nil), 1)
+    XCTAssertEqual(try Self.repeats("1000"), 1000)
+    for text in ["0", "-1", "many", ""] {
+      XCTAssertThrowsError(try Self.repeats(text)) { error in
+        XCTAssertEqual(
+          "\(error)", "SLUICEGATE_REPEAT is \"\(text)\", not a whole number from 1")
+      }
+    }
   }
 
   private func replay(_ kind: String, _ one: (Script) async throws -> Void) async throws -> Report {
