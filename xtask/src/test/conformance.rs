@@ -1,4 +1,5 @@
-//! The conformance scripts in every language: all pass, and all languages replayed the same number.
+//! The conformance scripts in every language: all pass in every way of waiting, and all replayed the same
+//! number, which is not a small one.
 
 use std::process::Command;
 
@@ -11,6 +12,28 @@ use crate::repo::Repo;
 use crate::setup::Tools;
 use crate::step;
 use crate::tally::Tally;
+
+/// Every language, and what its actors wait with: each pair prints one line of its own.
+const WAYS: [(&str, &str); 9] = [
+    ("rust", "blocking call"),
+    ("rust", "futures"),
+    ("rust", "operations with a bell"),
+    ("c", "pthread condition"),
+    ("c", "blocking call"),
+    ("go", "select on a channel"),
+    ("python", "threads"),
+    ("python", "asyncio"),
+    (SWIFT, "continuations"),
+];
+
+/// The one language that a machine may lack.
+const SWIFT: &str = "swift";
+
+/// Fewer steps of pure scripts than this, and a file of them has been lost.
+const PURE_STEPS: u64 = 100_000;
+
+/// Fewer waiting scripts than this, and a file of them has been lost.
+const WAITING_SCRIPTS: u64 = 2_000;
 
 /// The chore: builds what the runners need, then compares.
 pub fn run(repo: &Repo, tools: &Tools, repeat: u32, tally: &mut Tally) -> Result<()> {
@@ -34,9 +57,7 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
         if let Err(error) = watched.ended {
             failed.push(format!("{error:#}"));
         } else if said.is_empty() {
-            println!("{}", watched.text);
-            let line = process::line(&runner);
-            failed.push(format!("no line `conformance LANGUAGE | PRIMITIVE: …` came from: {line}"));
+            println!("{}", watched.text); // shows why; that its lines are missing is said below
         }
         replays.extend(said);
         inner.extend(
@@ -45,6 +66,12 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     }
     print!("{}", table(&replays));
     inner.iter().for_each(|line| println!("{line}"));
+    let ways: Vec<_> = WAYS
+        .into_iter()
+        .filter(|(language, _)| *language != SWIFT || tools.swift.is_some())
+        .collect();
+    failed.extend(missing(&ways, &replays));
+    failed.extend(replays.iter().flat_map(Replay::faults));
     failed.extend(differences(&replays));
     if failed.is_empty() {
         return Ok(());
@@ -82,6 +109,26 @@ impl Replay {
         format!("{} ({})", self.language, self.primitive)
     }
 
+    /// What is wrong with this line, whatever the others say.
+    fn faults(&self) -> Vec<String> {
+        let who = self.who();
+        let mut faults = Vec::new();
+        if self.failures != 0 {
+            faults.push(format!("{who} counted {} failures", self.failures));
+        }
+        let (_, steps) = self.pure;
+        if steps < PURE_STEPS {
+            faults.push(format!("{who} replayed {steps} pure steps, fewer than {PURE_STEPS}"));
+        }
+        let (scripts, _) = self.waiting;
+        if scripts < WAITING_SCRIPTS {
+            faults.push(format!(
+                "{who} replayed {scripts} waiting scripts, fewer than {WAITING_SCRIPTS}"
+            ));
+        }
+        faults
+    }
+
     fn counts(&self) -> String {
         let ((ps, pn), (ws, wn)) = (self.pure, self.waiting);
         format!("pure {ps} scripts {pn} steps, waiting {ws} scripts {wn} steps")
@@ -112,6 +159,26 @@ fn table(replays: &[Replay]) -> String {
         format!("{}\n", cells.join("  ").trim_end())
     };
     rows.iter().map(line).collect()
+}
+
+/// Which of the `ways` did not print exactly one line, and which lines are of no such way.
+fn missing(ways: &[(&str, &str)], replays: &[Replay]) -> Vec<String> {
+    let of = |(language, primitive): (&str, &str)| {
+        replays.iter().filter(|one| one.language == language && one.primitive == primitive).count()
+    };
+    let wrong = ways.iter().filter_map(|&way| {
+        let (language, primitive) = way;
+        match of(way) {
+            0 => Some(format!("no line `conformance {language} | {primitive}: …` was printed")),
+            1 => None,
+            many => Some(format!("{language} ({primitive}) printed {many} lines")),
+        }
+    });
+    let unknown = replays
+        .iter()
+        .filter(|one| !ways.contains(&(one.language.as_str(), one.primitive.as_str())))
+        .map(|one| format!("{} is no way of waiting that this step knows", one.who()));
+    wrong.chain(unknown).collect()
 }
 
 /// Which languages replayed another number than most.
@@ -197,6 +264,57 @@ mod tests {
         assert!(said[0].starts_with("go (its own) replayed pure 3 scripts 8 steps"), "{said:?}");
         assert!(differences(&odd[..1]).is_empty());
         assert_eq!(differences(&[]), ["nothing was replayed"]);
+    }
+
+    /// A line of numbers that are good: on both floors exactly.
+    fn good(language: &str, primitive: &str) -> Replay {
+        let (language, primitive) = (language.to_owned(), primitive.to_owned());
+        let (pure, waiting) = ((7, 100_000), (2_000, 7));
+        Replay { language, primitive, pure, waiting, failures: 0 }
+    }
+
+    #[test]
+    fn every_way_prints_one_line_or_is_named() {
+        let mut all: Vec<_> =
+            WAYS.iter().map(|(language, primitive)| good(language, primitive)).collect();
+        assert!(missing(&WAYS, &all).is_empty());
+
+        // The other way of its language does not stand for it.
+        let asyncio = all.iter().position(|one| one.primitive == "asyncio").expect("a way");
+        all.remove(asyncio);
+        let said = missing(&WAYS, &all);
+        assert_eq!(said, ["no line `conformance python | asyncio: …` was printed"]);
+
+        all.insert(asyncio, good("python", "threads"));
+        let said = missing(&WAYS, &all);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[0], "python (threads) printed 2 lines");
+
+        all[asyncio] = good("python", "trio");
+        let said = missing(&WAYS, &all);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[1], "python (trio) is no way of waiting that this step knows");
+    }
+
+    #[test]
+    fn a_line_below_a_floor_is_a_fault_that_names_it() {
+        let mut one = good("go", "select on a channel");
+        assert!(one.faults().is_empty());
+        one.pure = (200_000, 99_999); // scripts do not stand for steps
+        one.waiting = (1_999, 200_000);
+        assert_eq!(
+            one.faults(),
+            [
+                "go (select on a channel) replayed 99999 pure steps, fewer than 100000",
+                "go (select on a channel) replayed 1999 waiting scripts, fewer than 2000",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_that_counts_failures_is_a_fault() {
+        let one = Replay { failures: 2, ..good("c", "blocking call") };
+        assert_eq!(one.faults(), ["c (blocking call) counted 2 failures"]);
     }
 
     #[test]
