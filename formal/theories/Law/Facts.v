@@ -6,6 +6,15 @@ From Sluicegate Require Import Base.U64 Base.Tactics Decide.Facts.
 Set Default Timeout 30.
 Open Scope N_scope.
 
+(** F1: which number each kind has. A peer reads the number and not the name, so two kinds that
+    exchange theirs are another protocol, even where both directions are exchanged alike. *)
+Theorem codes_are_those_of_the_wire :
+  code Hello = 0 /\ code Req = 1 /\ code Chunk = 3 /\ code End = 4 /\ code Log = 5 /\ code Err = 6
+  /\ code Heartbeat = 7 /\ code StreamStart = 8 /\ code StreamEnd = 9 /\ code RelayNotify = 10
+  /\ code RelayState = 11 /\ code Cancel = 12 /\ code Credit = 13 /\ code CloseStream = 14
+  /\ code Policy = 15.
+Proof. repeat split. Qed.
+
 (** F1: every kind is read back from its number. *)
 Theorem code_is_read_back (kind : frame_type) : from_code (code kind) = Some kind.
 Proof. destruct kind; reflexivity. Qed.

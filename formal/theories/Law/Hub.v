@@ -10,6 +10,19 @@ Import ListNotations.
 Open Scope N_scope.
 Set Default Timeout 30.
 
+(** What the hub did not ask for is refused and changes nothing; all else is taken, and is then queued
+    and awaited no more. *)
+Theorem unasked_is_refused (h : hub) :
+  (asked h = 0 -> arrive h = (h, Unasked))
+  /\ (asked h <> 0 -> fits (asked h + queued h) ->
+      exists h', arrive h = (h', Accepted)
+        /\ asked h' + 1 = asked h /\ queued h' = queued h + 1 /\ room h' = room h).
+Proof.
+  unfold arrive; split; [intros ->; reflexivity|intros Ha Hf].
+  destruct (U64.eqb (asked h) 0) eqn:Hz; [u64|].
+  eexists; split; [reflexivity|]; cbn; repeat split; u64.
+Qed.
+
 (** The queue has the oldest first. *)
 Record machine := Machine {
   core : hub;

@@ -369,3 +369,16 @@ Proof.
   unfold is_live, share_with, Overflow.offer; cbn.
   destruct (Overflow.ended (buffer s)) as [[]|]; repeat split.
 Qed.
+
+(** A subscription ends once, and stays as it ended; its end takes nothing from it, neither what its
+    buffer holds nor what it has asked for. *)
+Theorem ends_once s why :
+  is_live (fst (finish s why)) = false /\ snd (finish s why) = is_live s
+  /\ owed (fst (finish s why)) = owed s
+  /\ Overflow.held (buffer (fst (finish s why))) = Overflow.held (buffer s)
+  /\ (is_live s = true -> Overflow.ended (buffer (fst (finish s why))) = Some why)
+  /\ (is_live s = false -> fst (finish s why) = s).
+Proof.
+  destruct s as [o b]; unfold finish, is_live, Overflow.finish; cbn.
+  destruct (Overflow.ended b) eqn:He; cbn; rewrite ?He; repeat split; trivial; discriminate.
+Qed.

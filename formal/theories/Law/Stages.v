@@ -12,6 +12,24 @@ Set Default Timeout 30.
 Arguments U64.sat_add : simpl never.
 Arguments U64.sat_sub : simpl never.
 
+(** A stage that is over takes nothing more; before that, what it did not ask for is refused and
+    changes nothing, and all else is taken, and is then held and awaited no more. *)
+Theorem unasked_is_refused (s : stage) :
+  (phase s = Over -> arrive s = (s, Late))
+  /\ (phase s <> Over -> asked s = 0 -> arrive s = (s, Unasked))
+  /\ (phase s <> Over -> asked s <> 0 -> fits (held s + asked s) ->
+      exists s', arrive s = (s', Accepted)
+        /\ asked s' + 1 = asked s /\ held s' = held s + 1
+        /\ kind s' = kind s /\ phase s' = phase s /\ capacity s' = capacity s
+        /\ mark s' = mark s /\ owed s' = owed s).
+Proof.
+  unfold arrive; split; [intros ->; reflexivity|]; split.
+  - intros Hp ->; destruct (phase s); trivial; now destruct Hp.
+  - intros Hp Ha Hf; destruct (U64.eqb (asked s) 0) eqn:Hz; [u64|].
+    destruct (phase s) eqn:Hs; [| | |now destruct Hp]; eexists; (split; [reflexivity|]);
+      cbn; repeat split; trivial; u64.
+Qed.
+
 (** [buf] has the oldest first; [arrived] and [gone] the newest first. The counters below the lists
     are unbounded: what the downstream asked for in all, what was emitted, how many emissions took
     no input with them, what was asked for above in all, and what the upstream may still send. *)

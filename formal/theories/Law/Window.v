@@ -16,6 +16,10 @@ Theorem default_batch_is_half (size : N) :
   1 <= size -> 2 * default_batch size <= N.max 2 size < 2 * default_batch size + 2.
 Proof. pose proof (U64.half_spec size); unfold default_batch; u64. Qed.
 
+(** P1: a fresh window's batch is that default, as large as it may be and no smaller. *)
+Theorem opened_has_the_default_batch (size : N) : batch (opened size) = default_batch size.
+Proof. reflexivity. Qed.
+
 (** P1: a batch that is set is what was wished, held between 1 and the default. *)
 Theorem with_batch_is_clamped (size wish : N) :
   batch (with_batch size wish) = N.min (N.max 1 wish) (default_batch size)
