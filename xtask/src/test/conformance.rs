@@ -66,13 +66,7 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     }
     print!("{}", table(&replays));
     inner.iter().for_each(|line| println!("{line}"));
-    let ways: Vec<_> = WAYS
-        .into_iter()
-        .filter(|(language, _)| *language != SWIFT || tools.swift.is_some())
-        .collect();
-    failed.extend(missing(&ways, &replays));
-    failed.extend(replays.iter().flat_map(Replay::faults));
-    failed.extend(differences(&replays));
+    failed.extend(faults(&replays, tools.swift.is_some()));
     if failed.is_empty() {
         return Ok(());
     }
@@ -159,6 +153,16 @@ fn table(replays: &[Replay]) -> String {
         format!("{}\n", cells.join("  ").trim_end())
     };
     rows.iter().map(line).collect()
+}
+
+/// All that is wrong with what the runners said; without Swift on this machine, it owes no line.
+fn faults(replays: &[Replay], with_swift: bool) -> Vec<String> {
+    let ways: Vec<_> =
+        WAYS.into_iter().filter(|&(language, _)| language != SWIFT || with_swift).collect();
+    let mut faults = missing(&ways, replays);
+    faults.extend(replays.iter().flat_map(Replay::faults));
+    faults.extend(differences(replays));
+    faults
 }
 
 /// Which of the `ways` did not print exactly one line, and which lines are of no such way.
@@ -271,6 +275,24 @@ mod tests {
         let (language, primitive) = (language.to_owned(), primitive.to_owned());
         let (pure, waiting) = ((7, 100_000), (2_000, 7));
         Replay { language, primitive, pure, waiting, failures: 0 }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said() {
+        let mut all: Vec<_> =
+            WAYS.iter().map(|(language, primitive)| good(language, primitive)).collect();
+        assert!(faults(&all, true).is_empty());
+
+        let swift = all.pop().expect("a way");
+        assert_eq!(swift.language, SWIFT);
+        assert_eq!(faults(&all, true), missing(&WAYS, &all));
+        assert!(faults(&all, false).is_empty());
+
+        all[0] = Replay { failures: 1, pure: (7, 100_001), ..good("rust", "blocking call") };
+        let said = faults(&all, false);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[0], "rust (blocking call) counted 1 failures");
+        assert!(said[1].starts_with("rust (blocking call) replayed pure 7"), "{said:?}");
     }
 
     #[test]
