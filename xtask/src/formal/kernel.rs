@@ -15,8 +15,9 @@ pub fn check(theories: &Theories) -> Result<()> {
     for file in theories.files_in("Law").chain(theories.files_in("Base")) {
         coqchk.arg(logical(file));
     }
-    let said = process::capture(&mut coqchk)?;
-    let axioms = axioms(&said);
+    let said = process::watch(&mut coqchk, |_| false)?; // its summary is on stderr
+    said.ended?;
+    let axioms = axioms(&said.text);
     if axioms.is_empty() {
         println!("checked again: no axioms");
         return Ok(());
