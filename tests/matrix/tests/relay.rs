@@ -16,6 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
+const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
 
 /// A switch, a host with one cartridge that does not run yet, and a caller.
@@ -26,31 +27,39 @@ struct Stack {
     _engine: sluicegate::Engine,
 }
 
+fn options(window: u64) -> EngineOptions {
+    EngineOptions {
+        limits: Limits { initial_credit: window, ..Limits::default() },
+        handshake_timeout: Duration::from_secs(30),
+        ..EngineOptions::default()
+    }
+}
+
 fn stack(language: &str, window: u64, idle: Option<Duration>) -> Stack {
-    let limits = Limits { initial_credit: window, ..Limits::default() };
+    let limits = options(window).limits;
+    let switch = Switch::new(SwitchOptions { limits, ..SwitchOptions::default() });
+    let host = host_of(language, window, idle, &switch);
+    let engine = sluicegate::Engine::new(options(window));
+    let caller = switch.caller(&engine).expect("a caller");
+    Stack { switch, host, caller, _engine: engine }
+}
+
+/// A host with the cartridge of one language, which does not run yet, joined to a switch.
+fn host_of(language: &str, window: u64, idle: Option<Duration>, switch: &Switch) -> Host {
     let command = Command::new(program(language)).env("SLOW_MS", "5");
     // What it can do, as an installation would know it.
-    let probe = engine(window, limits.max_chunk);
+    let probe = engine(window, Limits::default().max_chunk);
     let manifest = probe.spawn(&command).expect("it starts").manifest_json();
     let manifest = Manifest::from_json(&manifest).expect("its own manifest");
     sluicegate_matrix::close(&probe);
-
-    let switch = Switch::new(SwitchOptions { limits, ..SwitchOptions::default() });
-    let options = EngineOptions {
-        limits,
-        handshake_timeout: Duration::from_secs(30),
-        ..EngineOptions::default()
-    };
-    let host = Host::new(HostOptions { engine: options.clone(), idle }).expect("a host");
+    let host = Host::new(HostOptions { engine: options(window), idle }).expect("a host");
     host.add_lazy(&command, &manifest);
     let [(reader, writer), (far_reader, far_writer)] = socket_pair().expect("sockets");
-    let joining = switch.clone();
-    let joins = std::thread::spawn(move || joining.attach("host", far_reader, far_writer));
+    let (joining, name) = (switch.clone(), format!("host of {language}"));
+    let joins = std::thread::spawn(move || joining.attach(&name, far_reader, far_writer));
     host.join(reader, writer).expect("the switch takes the host in");
     joins.join().expect("no panic").expect("joined");
-    let engine = sluicegate::Engine::new(options);
-    let caller = switch.caller(&engine).expect("a caller");
-    Stack { switch, host, caller, _engine: engine }
+    host
 }
 
 /// The processes of the host's cartridges, as it tells the switch.
@@ -124,8 +133,9 @@ fn l16_l17_an_endless_stream_behind_a_relay_ends_by_cancel_and_leaves_nothing() 
     });
 }
 
+/// HZ-L09: the connection to the switch stays up, and still the consumer hears that its peer died.
 #[test]
-fn a_cartridge_that_is_killed_fails_its_requests_and_is_started_again() {
+fn hz_l09_a_cartridge_that_is_killed_fails_its_requests_and_is_started_again() {
     each_language(LIMIT, |language| {
         let stack = stack(language, 4, None);
         let call = stack.caller.call(FOREVER).expect("a call");
@@ -156,5 +166,96 @@ fn a_cartridge_without_requests_is_stopped_and_started_again_when_needed() {
             std::thread::yield_now();
         }
         assert_eq!(echo(&stack, &[Value::from(2_u64)]).expect("an echo").len(), 1, "{language}");
+    });
+}
+
+fn signal(stack: &Stack, signal: nix::sys::signal::Signal) {
+    for pid in pids(stack) {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("it lives");
+    }
+}
+
+/// HZ-R01: a cartridge that is frozen with its pipe full holds up its own traffic and no other.
+#[test]
+fn hz_r01_a_frozen_cartridge_stops_nobody_else() {
+    each_language(LIMIT, |language| {
+        let frozen = stack(language, 32, None);
+        let other = host_of("rust", 32, None, &frozen.switch);
+        let call = frozen.caller.call(ECHO).expect("a call");
+        let input = call.input("media:blob").expect("an argument");
+        input.blocking_emit(Value::from(1_u64)).expect("room");
+        let output = call.blocking_output().expect("a result");
+        output.blocking_recv().expect("a value").expect("one");
+        let stopped = if frozen.host.pids().is_empty() { &other } else { &frozen.host };
+        let pid = i32::try_from(stopped.pids()[0]).expect("a process id");
+        let pid = nix::unistd::Pid::from_raw(pid);
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGSTOP).expect("it lives");
+        let fills = std::thread::spawn(move || {
+            (0..).find_map(|_| input.blocking_write(&[1; 200_000]).err())
+        });
+        while call_window(&frozen, &call) > 0 {
+            assert!(
+                !fills.is_finished(),
+                "{language}: it fills what is frozen: {:?}",
+                call.outcome()
+            );
+            std::thread::yield_now();
+        }
+        for n in 0..300_u64 {
+            let back = echo(&frozen, &[Value::from(n)]).expect("the other host answers");
+            assert_eq!(back, [Value::from(n)], "{language}");
+            // The host with the fewest requests gets the next one: it has to be the one that moves.
+            let active = || frozen.switch.stats()["requests"]["active"].as_array().map(Vec::len);
+            while active() != Some(1) {
+                std::thread::yield_now();
+            }
+        }
+        call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
+        fills.join().expect("no panic").expect("it is released");
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGCONT).expect("it lives");
+    });
+}
+
+/// What the switch sees left of the window of the argument of `call`.
+fn call_window(stack: &Stack, call: &sluicegate::Call) -> i64 {
+    let stats = stack.switch.stats();
+    let active = stats["requests"]["active"].as_array().cloned().unwrap_or_default();
+    let request = active.iter().find(|r| r["rid"] == call.id().to_string());
+    let streams = request.and_then(|r| r["streams"].as_array()).cloned().unwrap_or_default();
+    let argument = streams.iter().find(|s| s["stream_id"] == "arg-0");
+    argument.and_then(|s| s["credit_outstanding"].as_i64()).unwrap_or(i64::MAX)
+}
+
+/// HZ-R02: a consumer that is stopped and goes on, again and again, loses nothing, and the relay never
+/// holds more than a window.
+#[test]
+fn hz_r02_a_consumer_that_stops_and_goes_on_resumes_each_time() {
+    each_language(LIMIT, |language| {
+        let stack = stack(language, 8, None);
+        let call = stack.caller.call(SINK).expect("a call");
+        let input = call.input("media:blob").expect("an argument");
+        input.blocking_emit(Value::from(0_u64)).expect("room");
+        while pids(&stack).is_empty() {
+            std::thread::yield_now();
+        }
+        let feeding = call.clone();
+        let feeds = std::thread::spawn(move || {
+            (1..5_000_u64).try_for_each(|n| input.blocking_emit(Value::from(n)))?;
+            feeding.blocking_finish_input()
+        });
+        let mut turns = 0;
+        while !feeds.is_finished() {
+            signal(&stack, nix::sys::signal::Signal::SIGSTOP);
+            assert!(call_window(&stack, &call) >= 0, "{language}: never past the window");
+            signal(&stack, nix::sys::signal::Signal::SIGCONT);
+            turns += 1;
+            std::thread::yield_now();
+        }
+        assert!(turns > 0);
+        feeds.join().expect("no panic").expect("all was written");
+        let output = call.blocking_output().expect("a result");
+        let answer = output.blocking_collect_bytes().expect("a number");
+        assert_eq!(&answer[..], b"5000", "{language}");
+        call.blocking_wait().expect("done");
     });
 }
