@@ -176,7 +176,8 @@ impl Read for PastPrefix {
 #[test]
 fn hz_c12_a_length_within_the_limit_reserves_little() {
     const LINKS: usize = 100;
-    bounded("lengths", LINKS as u64 * 64 * 1024, |look| {
+    // A thread and what it reads ahead, each 64 KiB at most; a body of the limit would be 3.5 MiB.
+    bounded("lengths", LINKS as u64 * 128 * 1024, |look| {
         let length = u32::try_from(sluicegate::Limits::DEFAULT.max_frame).expect("fits");
         let (wanted, all_want) = mpsc::channel();
         let links: Vec<_> = (0..LINKS)
