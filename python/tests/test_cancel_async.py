@@ -90,7 +90,7 @@ def test_hz_f11_a_grant_that_meets_a_cancel_is_kept_or_handed_on() -> None:
 
 
 def test_a_cancelled_receive_loses_no_item() -> None:
-    async def main() -> None:
+    async def main() -> int:
         async with aio.Engine() as engine, await engine.spawn(sys.executable, REFERENCE) as peer:
             call = peer.call("cap:fc-produce;in=media:json;out=media:blob")
             async with call.input("media:json") as stream:
@@ -111,9 +111,10 @@ def test_a_cancelled_receive_loses_no_item() -> None:
                 except EOFError:
                     break
             assert got == list(range(2000))
-            assert cancelled > 0
+            return cancelled
 
-    asyncio.run(main())
+    # A receive that finds its item at once is not cancelled: on to a run where some had to wait.
+    assert any(asyncio.run(main()) > 0 for _ in range(20))
 
 
 async def starts(gate: aio.Gate, task: asyncio.Task[None]) -> None:

@@ -78,7 +78,7 @@ impl Role for End {
         self.serving.lock().expect("no panic").push(go(move || handler(exchange)));
     }
 
-    fn heartbeat(&self, _: &Connection, _: &Frame) -> Result<(), Reason> {
+    fn heartbeat(&self, _: &Arc<Connection>, _: &Frame, _: bool) -> Result<(), Reason> {
         Ok(())
     }
 
