@@ -258,3 +258,16 @@ fn windows_that_differ_are_refused_and_both_named() {
         assert_eq!(ask(&peer, ECHO, b"x").expect("an echo"), b"x");
     });
 }
+
+#[test]
+fn a_newcomer_that_says_nothing_is_shut_out_in_time() {
+    within(SOON, "the end of a silent connection", || {
+        let join_timeout = Duration::from_millis(100);
+        let switch = Switch::new(SwitchOptions { join_timeout, ..SwitchOptions::default() });
+        let path = std::env::temp_dir().join(format!("sluice-silent-{}", std::process::id()));
+        switch.listen(&sluicegate::Address::Unix(path.clone())).expect("it listens");
+        let mut silent = std::os::unix::net::UnixStream::connect(&path).expect("in");
+        let mut byte = [0];
+        assert_eq!(std::io::Read::read(&mut silent, &mut byte).expect("the end"), 0);
+    });
+}

@@ -185,7 +185,10 @@ fn accept(listener: &Listener, report: &Arc<dyn Report>) {
         let (reader, writer) = match listener.accept() {
             Ok(Some(ends)) => ends,
             Ok(None) => return,
-            Err(_) => continue, // out of sockets: the next may do
+            Err(_) => {
+                listener.rest(); // out of sockets: a later one may do
+                continue;
+            }
         };
         if asking.fetch_add(1, Ordering::AcqRel) >= ASKERS {
             asking.fetch_sub(1, Ordering::AcqRel);

@@ -7,9 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
 use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::time::Deadline;
+use crate::wait::block_on;
 
 /// Where something listens: a Unix socket by its path, or TCP by `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +64,14 @@ enum Stream {
 }
 
 impl Stream {
+    fn shut(&self) {
+        // One that is gone already needs no shutting down.
+        let _gone = match self {
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
     fn halves(self) -> io::Result<(SocketReader, SocketWriter)> {
         let other = match &self {
             Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
@@ -70,6 +81,24 @@ impl Stream {
             }
         };
         Ok((SocketReader(other), SocketWriter(self)))
+    }
+}
+
+/// Ends a socket from outside of its halves, for one that has been silent for too long.
+pub(crate) struct Shutter(Stream);
+
+impl Shutter {
+    pub(crate) fn shut(&self) {
+        self.0.shut();
+    }
+}
+
+impl SocketReader {
+    pub(crate) fn shutter(&self) -> io::Result<Shutter> {
+        Ok(Shutter(match &self.0 {
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone()?),
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone()?),
+        }))
     }
 }
 
@@ -104,11 +133,7 @@ impl Write for SocketWriter {
 
 impl Drop for SocketWriter {
     fn drop(&mut self) {
-        // One that is gone already needs no shutting down.
-        let _gone = match &self.0 {
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
-        };
+        self.0.shut();
     }
 }
 
@@ -195,6 +220,13 @@ impl Listener {
         accepted.and_then(Stream::halves).map(Some).map_err(|e| {
             Error::new(ErrorKind::Io, format!("accepting at {} failed: {e}", self.address))
         })
+    }
+
+    /// Waits a moment after an accept that failed, so that a system without sockets is not asked for
+    /// them without a pause.
+    pub(crate) fn rest(&self) {
+        let moment = Deadline::after(Duration::from_millis(50));
+        let _over = block_on(std::future::pending::<()>(), moment);
     }
 
     /// Ends it: whoever waits in [`accept`](Self::accept) returns, and the socket file goes.

@@ -311,7 +311,10 @@ fn accept_all(switch: &Weak<Inner>, listener: &Listener) {
         let (reader, writer) = match listener.accept() {
             Ok(Some(ends)) => ends,
             Ok(None) => return,
-            Err(_) if switch.strong_count() > 0 => continue, // out of sockets: the next may do
+            Err(_) if switch.strong_count() > 0 => {
+                listener.rest(); // out of sockets: a later one may do
+                continue;
+            }
             Err(_) => return,
         };
         let Some(inner) = switch.upgrade() else { return };
@@ -326,8 +329,13 @@ fn accept_all(switch: &Weak<Inner>, listener: &Listener) {
         }
         let newcomer = Arc::clone(&inner);
         let spawned = spawn_quiet("join", move || {
-            // Whoever does not get in is told by the end of its connection.
-            let _told = join(&newcomer, &name, reader, writer);
+            // Whoever does not get in is told by the end of its connection, which also ends the
+            // thread that reads from a newcomer that says nothing.
+            if let Ok(shutter) = reader.shutter()
+                && join(&newcomer, &name, reader, writer).is_err()
+            {
+                shutter.shut();
+            }
             *newcomer.joining.lock() -= 1;
         });
         if spawned.is_err() {
