@@ -151,6 +151,16 @@ kinds! {
     WrongMode = 23, "WRONG_MODE", Input;
     /// The live feed's ring was full and its policy is to fail rather than to drop.
     FeedOverrun = 24, "FEED_OVERRUN", Resource;
+    /// A bounded queue between two stages was full and its strategy is to fail.
+    BufferOverflow = 25, "BUFFER_OVERFLOW", Resource;
+    /// A user's function in a stage failed or panicked.
+    StageFailed = 26, "STAGE_FAILED", Internal;
+    /// A stage that takes one subscriber has one already.
+    AlreadySubscribed = 27, "ALREADY_SUBSCRIBED", Input;
+    /// The scope was shut down: it runs nothing more.
+    ScopeShutDown = 28, "SCOPE_SHUT_DOWN", Input;
+    /// The plan of stages could lock up, or cannot do what it says.
+    PlanRefused = 29, "PLAN_REFUSED", Input;
 }
 
 /// Why something failed or ended: a kind, the code and class the wire carries, and a message that

@@ -33,6 +33,7 @@
 //! | [`engine`] | the host: spawn, attach, call, forward |
 //! | [`relay`] | a switch between hosts, and the hosts |
 //! | [`feed`] | live sources that cannot be held up, in front of consumers that may be slow |
+//! | [`flow`] | sources, flows and sinks in one process, whose demand is credit |
 //! | [`control`] | a local socket by which a running process says what it is doing |
 //!
 //! A room uses those above it in this table only. There is no async runtime inside: everything that
@@ -48,6 +49,7 @@ pub mod credit;
 pub mod engine;
 pub mod error;
 pub mod feed;
+pub mod flow;
 pub mod frame;
 pub mod link;
 pub mod model;

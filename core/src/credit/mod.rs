@@ -7,7 +7,7 @@ mod gate;
 mod router;
 mod window;
 
-pub use gate::{Closed, CreditGate, TryAcquire};
+pub use gate::{AcquireFuture, Closed, CreditGate, TryAcquire};
 pub(crate) use router::credited;
 pub use router::{CreditRouter, Delivery};
 pub use window::{CreditWindow, Violation};

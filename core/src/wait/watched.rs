@@ -57,6 +57,37 @@ impl<S> Watched<S> {
     }
 }
 
+impl<S> Watched<S> {
+    /// Asks once, for a waiter that keeps its `key` from one call to the next. Without an answer
+    /// `waker` is fired at the next change. Whoever gives up calls [`forget`](Self::forget).
+    pub(crate) fn ask<T>(
+        &self,
+        key: &mut Option<u64>,
+        waker: &Waker,
+        ask: impl FnOnce(&mut S) -> Option<T>,
+    ) -> Option<T> {
+        let waker = waker.clone(); // foreign code: never under the lock
+        let mut inner = self.0.lock();
+        let answer = ask(&mut inner.state);
+        if answer.is_none() {
+            let replaced = inner.waiting.put(key, waker);
+            drop(inner);
+            drop(replaced); // foreign code may run when it goes: never under the lock
+        }
+        answer
+    }
+
+    /// Leaves no waker of `key` behind.
+    pub(crate) fn forget(&self, key: &mut Option<u64>) {
+        if let Some(key) = key.take() {
+            let mut inner = self.0.lock();
+            let waker = inner.waiting.wakers.remove(&key);
+            drop(inner);
+            drop(waker); // foreign code may run when it goes: never under the lock
+        }
+    }
+}
+
 /// Waits until `ask` answers. It is asked under the lock and must not call anything that locks.
 pub(crate) fn until<S, T, O, A>(
     owner: Arc<O>,
@@ -87,28 +118,17 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
-        let waker = context.waker().clone(); // foreign code: never under the lock
-        let mut inner = (this.field)(&this.owner).0.lock();
-        match (this.ask)(&mut inner.state) {
+        let watched = (this.field)(&this.owner);
+        match watched.ask(&mut this.key, context.waker(), &mut this.ask) {
             Some(answer) => Poll::Ready(answer),
-            None => {
-                let replaced = inner.waiting.put(&mut this.key, waker);
-                drop(inner);
-                drop(replaced); // foreign code may run when it goes: never under the lock
-                Poll::Pending
-            }
+            None => Poll::Pending,
         }
     }
 }
 
 impl<S, O, A> Drop for Until<S, O, A> {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
-            let mut inner = (self.field)(&self.owner).0.lock();
-            let waker = inner.waiting.wakers.remove(&key);
-            drop(inner);
-            drop(waker); // foreign code may run when it goes: never under the lock
-        }
+        (self.field)(&self.owner).forget(&mut self.key);
     }
 }
 

@@ -1,0 +1,66 @@
+//! What one run is made of, until it is sure that all of it could be made.
+
+use super::clock::Clock;
+use super::island::{Drive, NewIsland};
+use super::meter::{Meter, StageView};
+use super::scope::{Scope, ScopeCore};
+use crate::error::Error;
+use crate::model::demand::Stage;
+use crate::sync::Arc;
+
+/// One attempt to run a blueprint. Dropped before it is committed, it takes everything back that the
+/// attempt made.
+pub struct Build {
+    scope: Arc<ScopeCore>,
+    islands: Vec<NewIsland>,
+    views: Vec<Arc<StageView>>,
+    names: Vec<String>,
+}
+
+impl Build {
+    pub(super) fn new(scope: &Scope) -> Result<Self, Error> {
+        match scope.core().over() {
+            Some(why) => Err(why),
+            None => Ok(Build {
+                scope: Arc::clone(scope.core()),
+                islands: Vec::new(),
+                views: Vec::new(),
+                names: Vec::new(),
+            }),
+        }
+    }
+
+    /// A meter for a stage of kind `kind`, or of the name that was given for it.
+    pub(super) fn meter(&mut self, kind: &str, stage: Stage) -> Meter {
+        let name = self.names.last().cloned().unwrap_or_else(|| kind.to_owned());
+        let meter = Meter::new(name, stage);
+        self.views.push(Arc::clone(meter.view()));
+        meter
+    }
+
+    /// Builds with `name` instead of the stages' own.
+    pub(super) fn named<R>(&mut self, name: &str, build: impl FnOnce(&mut Build) -> R) -> R {
+        self.names.push(name.to_owned());
+        let result = build(self);
+        self.names.pop();
+        result
+    }
+
+    /// One island more.
+    pub(super) fn island(&mut self, name: impl Into<String>, drive: impl Drive + 'static) {
+        self.islands.push(NewIsland { name: name.into(), drive: Box::new(drive) });
+    }
+
+    /// Runs another blueprint's stages later, from within a stage: on the same scope.
+    pub(super) fn scope(&self) -> Arc<ScopeCore> {
+        Arc::clone(&self.scope)
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        self.scope.clock()
+    }
+
+    pub(super) fn commit(self) -> Result<(), Error> {
+        self.scope.spawn(self.islands, &self.views)
+    }
+}

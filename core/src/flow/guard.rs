@@ -1,0 +1,31 @@
+//! The fence round a user's function: what it throws is the stream's failure, and stays in it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, ErrorKind};
+
+/// Calls a user's function for the stage `name`.
+///
+/// # Errors
+/// Its own error with the stage's name put before it, or `StageFailed` with the panic's text.
+pub(super) fn guarded<R>(name: &str, call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(error.context(format!("stage {name:?}"))),
+        Err(panic) => Err(failed(name, panic.as_ref())),
+    }
+}
+
+/// The failure of a stage whose function panicked.
+pub(super) fn failed(name: &str, panic: &(dyn Any + Send)) -> Error {
+    Error::new(ErrorKind::StageFailed, format!("stage {name:?} panicked: {}", text(panic)))
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a value that is no text")
+}

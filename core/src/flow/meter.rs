@@ -1,0 +1,191 @@
+//! The two counters of a stage, kept by the model and shown to whoever asks.
+
+use crate::model::demand::{Emission, Shape, Stage, StageArrival};
+use crate::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The two counters of a stage, and what lies between them. All are elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Asked for below and not handed down yet.
+    pub downstream: u64,
+    /// Asked for above and not arrived yet.
+    pub upstream: u64,
+    /// Arrived and not left yet.
+    pub held: u64,
+}
+
+/// What is seen of a running stage. A reading is three counters read one after the other: exact at a
+/// quiet point, a close guess while the stage works.
+pub struct StageView {
+    name: String,
+    downstream: AtomicU64,
+    upstream: AtomicU64,
+    held: AtomicU64,
+    passed: AtomicU64,
+    late: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl StageView {
+    /// The stage's name: its kind, or what [`named`](super::Flow::named) said.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The two counters.
+    #[must_use]
+    pub fn demand(&self) -> Demand {
+        Demand {
+            downstream: self.downstream.load(Relaxed),
+            upstream: self.upstream.load(Relaxed),
+            held: self.held.load(Relaxed),
+        }
+    }
+
+    /// Elements handed down so far.
+    #[must_use]
+    pub fn passed(&self) -> u64 {
+        self.passed.load(Relaxed)
+    }
+
+    /// Signals that came after the end and were dropped.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.late.load(Relaxed)
+    }
+
+    /// Elements that an overflow strategy discarded.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+
+    pub(super) fn set_held(&self, held: u64) {
+        self.held.store(held, Relaxed);
+    }
+
+    pub(super) fn set_upstream(&self, asked: u64) {
+        self.upstream.store(asked, Relaxed);
+    }
+
+    pub(super) fn set_lost(&self, lost: u64) {
+        self.lost.store(lost, Relaxed);
+    }
+
+    pub(super) fn count_late(&self) {
+        self.late.fetch_add(1, Relaxed);
+    }
+}
+
+impl std::fmt::Debug for StageView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Demand { downstream, upstream, held } = self.demand();
+        f.debug_struct("StageView")
+            .field("name", &self.name)
+            .field("downstream", &downstream)
+            .field("upstream", &upstream)
+            .field("held", &held)
+            .field("passed", &self.passed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A stage's state, owned by the stage. Each step is the model's.
+pub(super) struct Meter {
+    stage: Stage,
+    passed: u64,
+    view: Arc<StageView>,
+}
+
+impl Meter {
+    /// A stage that is connected upwards, and asks for nothing until it is asked. One that reads ahead
+    /// of demand is connected by [`start`](Self::start), when it first runs.
+    pub(super) fn new(name: String, stage: Stage) -> Self {
+        let stage = if stage.kind == Shape::Ahead { stage } else { stage.start().0 };
+        let view = Arc::new(StageView {
+            name,
+            downstream: AtomicU64::new(0),
+            upstream: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            late: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+        });
+        Meter { stage, passed: 0, view }
+    }
+
+    pub(super) fn view(&self) -> &Arc<StageView> {
+        &self.view
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.view.name
+    }
+
+    /// The stage is connected upwards. Answers how many to ask for.
+    pub(super) fn start(&mut self) -> u64 {
+        self.keep(|stage| stage.start())
+    }
+
+    /// Demand from below. Answers how many to ask for above.
+    pub(super) fn request(&mut self, n: u64) -> u64 {
+        self.keep(|stage| stage.request(n))
+    }
+
+    /// May an output be handed down?
+    pub(super) fn wanted(&self) -> bool {
+        self.stage.owed != 0
+    }
+
+    /// Inputs that arrived and have not left.
+    pub(super) fn held(&self) -> u64 {
+        self.stage.held
+    }
+
+    /// An input arrived. False if it was not asked for, or came after the end: it is dropped and
+    /// counted.
+    #[must_use = "an input that was not asked for is dropped"]
+    pub(super) fn arrive(&mut self) -> bool {
+        let answer = self.keep(Stage::arrive);
+        if answer != StageArrival::Accepted {
+            self.view.count_late();
+        }
+        answer == StageArrival::Accepted
+    }
+
+    /// An output leaves, and `inputs` with it. Answers how many to ask for in their place.
+    ///
+    /// # Panics
+    /// Without demand, or if the inputs are not there: the stage looks first.
+    pub(super) fn emit(&mut self, inputs: u64) -> u64 {
+        match self.keep(|stage| stage.emit(inputs)) {
+            Emission::Emitted(ask) => {
+                self.passed = self.passed.saturating_add(1);
+                self.view.passed.store(self.passed, Relaxed);
+                ask
+            }
+            refused => panic!("stage {:?} emitted against the model: {refused:?}", self.name()),
+        }
+    }
+
+    /// An input leaves without an output. Answers how many to ask for in its place.
+    pub(super) fn discard(&mut self) -> u64 {
+        self.keep(Stage::discard)
+    }
+
+    /// The upstream has ended.
+    pub(super) fn finish(&mut self) {
+        self.keep(|stage| (stage.finish(), ()));
+    }
+
+    fn keep<R>(&mut self, step: impl FnOnce(Stage) -> (Stage, R)) -> R {
+        let (after, answer) = step(self.stage);
+        self.stage = after;
+        self.view.downstream.store(after.owed, Relaxed);
+        self.view.upstream.store(after.asked, Relaxed);
+        self.view.held.store(after.held, Relaxed);
+        answer
+    }
+}

@@ -1,0 +1,69 @@
+//! Streams between threads of one process, as blueprints whose demand is credit.
+//!
+//! A [`Source`] has one typed output, a [`Flow`] an input and an output, a [`Sink`] an input; all
+//! three are immutable and can be used as often as one likes. Closed, they are a [`RunnableGraph`],
+//! and each [`run`](RunnableGraph::run) on a [`Scope`] makes fresh stages, fresh edges and a fresh
+//! materialised value:
+//!
+//! ```
+//! use sluicegate::flow::{Flow, Scope, Sink, Source};
+//!
+//! let scope = Scope::new("example")?;
+//! let lengths = Flow::map(|n: u64| format!("value={n}")).via(Flow::map(|s: String| s.len()));
+//! let result = Source::iter([7, 1234]).via(lengths).to(Sink::collect()).run(&scope)?;
+//! assert_eq!(result.blocking_wait()?, [7, 10]);
+//! # Ok::<(), sluicegate::Error>(())
+//! ```
+//!
+//! # How it runs
+//!
+//! Stages that follow each other are fused: they run as one *island*, on one thread of the scope, and
+//! hand elements on by a plain call. A queue stands only where a boundary was asked for
+//! ([`Flow::buffer`], a manual source, a fan-out, an outlet): such an [`edge`](EdgeOptions) is a
+//! [`CreditGate`](crate::CreditGate) at its producer, a bounded queue, and a
+//! [`CreditWindow`](crate::CreditWindow) at its consumer. A grant of that window is the `request(n)`
+//! of the streams protocol; there is no second implementation of demand.
+//!
+//! # The protocol between two stages
+//!
+//! | rule | where it is kept |
+//! |---|---|
+//! | an element only against demand | [`model::demand`](crate::model::demand), in every stage's meter |
+//! | demand adds up, up to 2^64 - 1; a request for 0 is ignored | the same |
+//! | one terminal; it never overtakes an element | a stage is dropped with its terminal |
+//! | a request before the subscription adds up and counts from the start | the same |
+//! | one subscription: a stage has one owner | the types; a probe or hub source answers `AlreadySubscribed` |
+//! | what comes after the end is dropped and counted | [`StageView::late`] |
+//!
+//! Dropping the receiving side is the cancel signal: it travels up at once, releases every element
+//! that an edge holds exactly once, and wakes every producer that waits.
+
+mod blueprint;
+mod build;
+mod clock;
+mod context;
+mod edge;
+mod guard;
+mod island;
+mod manual;
+mod meter;
+mod outlet;
+mod probe;
+mod promise;
+mod pump;
+mod scope;
+mod sink;
+mod source;
+mod stage;
+
+pub use blueprint::{Flow, NotUsed, RunnableGraph, Sink, Source};
+pub use build::Build;
+pub use clock::Clock;
+pub use context::{Context, Signal, Up, Upstream};
+pub use edge::{EdgeOptions, Offer, Overflow};
+pub use manual::Manual;
+pub use meter::{Demand, StageView};
+pub use outlet::{Outlet, OutletIter};
+pub use probe::{Publisher, Subscriber, SubscriberEvent};
+pub use promise::{Completion, Promise, Status};
+pub use scope::Scope;

@@ -1,0 +1,125 @@
+//! The producing side of an edge that stands behind stages: credit of the edge becomes their demand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as Task, Poll};
+
+use super::context::{Context, Signal, Up};
+use super::edge::{EdgeCore, Offer};
+use super::island::Drive;
+use crate::credit::{AcquireFuture, TryAcquire};
+use crate::error::Error;
+use crate::sync::Arc;
+
+/// Runs the stages above and hands what they give to the edge.
+pub(super) struct Pump<T> {
+    up: Option<Up<T>>,
+    core: Arc<EdgeCore<T>>,
+    /// In line for the next unit of credit; its turn becomes a request for one.
+    line: Option<Pin<Box<AcquireFuture>>>,
+    /// An element that waits for room in bytes.
+    parked: Option<(T, Pin<Box<AcquireFuture>>)>,
+    begun: bool,
+}
+
+impl<T: Send> Pump<T> {
+    pub(super) fn new(up: Up<T>, core: Arc<EdgeCore<T>>) -> Self {
+        Pump { up: Some(up), core, line: None, parked: None, begun: false }
+    }
+
+    /// Turns what credit there is into demand. False once the edge takes nothing more.
+    fn ask(&mut self, context: &Context<'_>) -> bool {
+        let Some(up) = &mut self.up else { return false };
+        if !self.core.options().waits() {
+            if !std::mem::replace(&mut self.begun, true) {
+                up.request(u64::MAX); // the strategy decides, not the demand
+            }
+            return !self.core.is_over();
+        }
+        loop {
+            let line = self.line.get_or_insert_with(|| Box::pin(self.core.gate.acquire(1)));
+            match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
+                Poll::Pending => return true,
+                Poll::Ready(Err(_)) => return false,
+                Poll::Ready(Ok(())) => {
+                    self.line = None;
+                    let more = self.core.gate.available();
+                    let all = more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
+                    up.request(if all { more.saturating_add(1) } else { 1 });
+                }
+            }
+        }
+    }
+
+    /// Hands one element to the edge. False once it takes nothing more; `None` if it must wait.
+    fn hand(&mut self, element: T, context: &Context<'_>) -> Option<bool> {
+        let charge = if self.core.options().waits() { self.core.charge(&element) } else { None };
+        match charge {
+            Some((bytes, n)) if bytes.try_acquire(n) != TryAcquire::Taken => {
+                self.parked = Some((element, Box::pin(bytes.acquire(n))));
+                self.unpark(context)
+            }
+            _ => Some(matches!(self.core.push(element), Offer::Enqueued | Offer::Dropped)),
+        }
+    }
+
+    fn unpark(&mut self, context: &Context<'_>) -> Option<bool> {
+        let Some((element, mut line)) = self.parked.take() else { return Some(true) };
+        match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
+            Poll::Pending => {
+                self.parked = Some((element, line));
+                None
+            }
+            Poll::Ready(Err(_)) => Some(false),
+            Poll::Ready(Ok(())) => {
+                Some(matches!(self.core.push(element), Offer::Enqueued | Offer::Dropped))
+            }
+        }
+    }
+}
+
+impl<T: Send> Drive for Pump<T> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self.unpark(context) {
+                None => return Poll::Pending,
+                Some(false) => return Poll::Ready(()),
+                Some(true) => {}
+            }
+            if !self.ask(context) {
+                return Poll::Ready(()); // dropped: that cancels above
+            }
+            let Some(up) = &mut self.up else { return Poll::Ready(()) };
+            if context.stopping() {
+                return Poll::Pending;
+            }
+            match up.poll(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Signal::Next(element)) => match self.hand(element, context) {
+                    None => return Poll::Pending,
+                    Some(false) => return Poll::Ready(()),
+                    Some(true) => {}
+                },
+                Poll::Ready(Signal::Complete) => {
+                    self.core.finish(None);
+                    return Poll::Ready(());
+                }
+                Poll::Ready(Signal::Fail(error)) => {
+                    self.core.finish(Some(error));
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+
+    fn stop(&mut self, why: &Error) {
+        self.core.finish(Some(why.clone()));
+    }
+}
+
+impl<T> Drop for Pump<T> {
+    fn drop(&mut self) {
+        let gone = "the stages above the edge went away";
+        self.core.finish(Some(Error::new(crate::error::ErrorKind::Cancelled, gone)));
+    }
+}
