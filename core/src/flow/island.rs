@@ -15,6 +15,9 @@ use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
 
+/// How often an island looks before its thread sleeps: a few microseconds.
+const SPINS: u32 = 200;
+
 /// What an island does. Dropping it cancels everything above and releases everybody who waits for it.
 pub(super) trait Drive: Send {
     /// Goes on until it must wait or is done.
@@ -145,6 +148,9 @@ impl Island {
             match self.turn(&waker) {
                 Turn::Done => break,
                 Turn::Wait(alarm) => {
+                    if self.soon() {
+                        continue;
+                    }
                     let deadline = self.deadline(alarm, &waker);
                     let island = Arc::clone(self);
                     let woken = until(
@@ -157,6 +163,18 @@ impl Island {
             }
         }
         self.over();
+    }
+
+    /// True if it was woken while the thread looked on for a moment: a neighbour that is at work is
+    /// cheaper to wait for than to sleep for.
+    fn soon(&self) -> bool {
+        for _ in 0..SPINS {
+            if self.is_woken() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
     }
 
     /// Leaves the scope's table.
