@@ -8,6 +8,7 @@ From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoute
 From Sluicegate Require Write.ScriptsPlay Write.ScriptsLines Write.ScriptsLeavings Write.ScriptsRequests.
 From Sluicegate Require Write.ScriptsPairs Write.ScriptsActs.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
+From Sluicegate Require Write.ScriptsPipeline.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope N_scope.
@@ -30,9 +31,11 @@ Definition sample : list script :=
     ScriptsRequest.emission_script "walk"
       (ScriptsRequest.emitted 30 (ScriptsRequest.Sent Emission.started []) 9000);
     ScriptsStages.stage_script "walk" (ScriptsStages.Ahead 4 3) (ScriptsStages.signals 30 10000);
-    ScriptsStages.queue_script "walk" Overflow.DropHead 3 20 (ScriptsStages.queue_ops 30 11000)])%list.
+    ScriptsStages.queue_script "walk" Overflow.DropHead 3 20 (ScriptsStages.queue_ops 30 11000)] ++
+   ScriptsPipeline.named_scripts ++
+   ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]))%list.
 
-Definition anchor : N := 10466274531195674618.
+Definition anchor : N := 7420333615309233146.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

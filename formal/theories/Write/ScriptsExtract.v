@@ -6,11 +6,14 @@ From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNativeString.
 From Sluicegate Require Import Write.Scripts Write.ScriptsAnchor.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoutes Write.ScriptsWaiting.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
+From Sluicegate Require Write.ScriptsPipeline.
 Import ListNotations.
 
 Definition every_file : list file :=
   (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files ++ ScriptsWaiting.files ++
-   ScriptsFlows.files ++ ScriptsRequest.files ++ ScriptsStages.files)%list.
+   ScriptsFlows.files ++ ScriptsRequest.files ++ ScriptsStages.files ++ ScriptsPipeline.files)%list.
+
+Definition all_at_rest := ScriptsPipeline.all_at_rest.
 
 Extraction Language OCaml.
-Extraction "scripts.ml" every_file hash_of sample anchor.
+Extraction "scripts.ml" every_file all_at_rest hash_of sample anchor.
