@@ -14,6 +14,7 @@ mod cartridge;
 mod engine;
 mod error;
 mod feed;
+mod flow;
 mod gate;
 mod guard;
 mod input;

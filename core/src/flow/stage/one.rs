@@ -58,8 +58,16 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     /// in its place.
     #[must_use]
     pub fn filter_map(function: impl Fn(I) -> Option<O> + Send + Sync + 'static) -> Self {
+        Self::try_filter_map(move |input| Ok(function(input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_filter_map(
+        function: impl Fn(I) -> Result<Option<O>, Error> + Send + Sync + 'static,
+    ) -> Self {
         Flow::each("filter_map", move |input| {
-            Ok(function(input).map_or(Verdict::Drop, Verdict::Emit))
+            Ok(function(input)?.map_or(Verdict::Drop, Verdict::Emit))
         })
     }
 
@@ -70,6 +78,16 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     where
         O: Clone + Sync,
         F: Fn(O, I) -> O + Send + Sync + 'static,
+    {
+        Self::try_scan(first, move |state, input| Ok(function(state, input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_scan<F>(first: O, function: F) -> Self
+    where
+        O: Clone + Sync,
+        F: Fn(O, I) -> Result<O, Error> + Send + Sync + 'static,
     {
         let function = Arc::new(function);
         Flow::line("scan", move || Scan {
@@ -85,6 +103,16 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     where
         O: Clone + Sync,
         F: Fn(O, I) -> O + Send + Sync + 'static,
+    {
+        Self::try_fold(first, move |state, input| Ok(function(state, input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_fold<F>(first: O, function: F) -> Self
+    where
+        O: Clone + Sync,
+        F: Fn(O, I) -> Result<O, Error> + Send + Sync + 'static,
     {
         let function = Arc::new(function);
         Flow::line("fold", move || Fold {
@@ -107,16 +135,30 @@ impl<T: Send + 'static> Flow<T, T> {
     /// The elements that `pass` says true of. For each that is dropped another is asked for.
     #[must_use]
     pub fn filter(pass: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        Self::try_filter(move |input| Ok(pass(input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_filter(pass: impl Fn(&T) -> Result<bool, Error> + Send + Sync + 'static) -> Self {
         Flow::each("filter", move |input| {
-            Ok(if pass(&input) { Verdict::Emit(input) } else { Verdict::Drop })
+            Ok(if pass(&input)? { Verdict::Emit(input) } else { Verdict::Drop })
         })
     }
 
     /// The elements up to the first that `pass` says false of; then the upstream is cancelled.
     #[must_use]
     pub fn take_while(pass: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        Self::try_take_while(move |input| Ok(pass(input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_take_while(
+        pass: impl Fn(&T) -> Result<bool, Error> + Send + Sync + 'static,
+    ) -> Self {
         Flow::each("take_while", move |input| {
-            Ok(if pass(&input) { Verdict::Emit(input) } else { Verdict::End })
+            Ok(if pass(&input)? { Verdict::Emit(input) } else { Verdict::End })
         })
     }
 }
@@ -129,12 +171,12 @@ struct Scan<O, F> {
 impl<I, O, F> Step<I, O> for Scan<O, F>
 where
     O: Clone + Send,
-    F: Fn(O, I) -> O + Send + Sync,
+    F: Fn(O, I) -> Result<O, Error> + Send + Sync,
 {
     fn step(&mut self, input: I) -> Result<Verdict<O>, Error> {
         // Without a state the function panicked before, and the stage is over.
         let Some(state) = self.state.take() else { return Ok(Verdict::End) };
-        let next = (self.function)(state, input);
+        let next = (self.function)(state, input)?;
         self.state = Some(next.clone());
         Ok(Verdict::Emit(next))
     }
@@ -148,11 +190,11 @@ struct Fold<O, F> {
 impl<I, O, F> Step<I, O> for Fold<O, F>
 where
     O: Send,
-    F: Fn(O, I) -> O + Send + Sync,
+    F: Fn(O, I) -> Result<O, Error> + Send + Sync,
 {
     fn step(&mut self, input: I) -> Result<Verdict<O>, Error> {
         let Some(state) = self.state.take() else { return Ok(Verdict::End) };
-        self.state = Some((self.function)(state, input));
+        self.state = Some((self.function)(state, input)?);
         Ok(Verdict::Drop)
     }
 

@@ -1,0 +1,110 @@
+//! What flows: a token of Swift's, released exactly once.
+
+use std::sync::{Arc, OnceLock};
+
+use sluicegate::{Error, ErrorKind};
+
+use crate::error::Fault;
+
+/// Swift's side of the elements that core holds.
+#[uniffi::export(with_foreign)]
+pub trait Keeper: Send + Sync {
+    /// The token's value is held by nobody on this side any more. Called once for each token, from any
+    /// thread.
+    fn release(&self, token: u64);
+}
+
+static KEEPER: OnceLock<Arc<dyn Keeper>> = OnceLock::new();
+
+/// Says who releases tokens. The first call counts; it comes before the first token.
+#[uniffi::export]
+pub fn keep_elements(keeper: Arc<dyn Keeper>) {
+    let _the_first_stays = KEEPER.set(keeper);
+}
+
+/// A token that is this side's until it is dropped.
+pub(super) struct Owned(u64);
+
+/// An element as core sees it: cheap to share between the branches of a fan-out.
+pub(super) type Element = Arc<Owned>;
+
+/// Takes a token over.
+pub(super) fn own(token: u64) -> Element {
+    Arc::new(Owned(token))
+}
+
+impl Owned {
+    /// The token, lent: it is good for as long as this is held.
+    pub(super) fn token(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Some(keeper) = KEEPER.get() {
+            keeper.release(self.0);
+        }
+    }
+}
+
+/// What a function of Swift's answers. Tokens in it are handed over.
+#[derive(Debug, uniffi::Enum)]
+pub enum Reply {
+    /// Yes, or done.
+    Yes,
+    /// No, or nothing more.
+    No,
+    /// These elements.
+    Values {
+        /// Their tokens.
+        tokens: Vec<u64>,
+    },
+    /// It threw.
+    Thrown {
+        /// What.
+        fault: Fault,
+    },
+}
+
+/// A function of Swift's, called from a thread of a scope. Tokens are lent for the length of the call;
+/// 0 stands for no element.
+#[uniffi::export(with_foreign)]
+pub trait Function: Send + Sync {
+    /// Applies it.
+    fn call(&self, tokens: Vec<u64>) -> Reply;
+}
+
+/// A function of Swift's, as core calls it.
+#[derive(Clone)]
+pub(super) struct Called(pub(super) Arc<dyn Function>);
+
+impl Called {
+    fn reply(&self, inputs: &[&Element]) -> Result<Reply, Error> {
+        match self.0.call(inputs.iter().map(|input| input.token()).collect()) {
+            Reply::Thrown { fault } => Err(fault.into()),
+            reply => Ok(reply),
+        }
+    }
+
+    pub(super) fn many(&self, inputs: &[&Element]) -> Result<Vec<Element>, Error> {
+        match self.reply(inputs)? {
+            Reply::Values { tokens } => Ok(tokens.into_iter().map(own).collect()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// One element or none.
+    pub(super) fn some(&self, inputs: &[&Element]) -> Result<Option<Element>, Error> {
+        Ok(self.many(inputs)?.pop())
+    }
+
+    pub(super) fn one(&self, inputs: &[&Element]) -> Result<Element, Error> {
+        self.some(inputs)?
+            .ok_or_else(|| Error::new(ErrorKind::StageFailed, "the function answered no element"))
+    }
+
+    pub(super) fn yes(&self, inputs: &[&Element]) -> Result<bool, Error> {
+        Ok(matches!(self.reply(inputs)?, Reply::Yes))
+    }
+}
