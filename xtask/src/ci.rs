@@ -14,7 +14,7 @@ pub fn run(repo: &Repo, select: &Select, tally: &mut Tally) -> Result<()> {
     let mut steps = vec![
         Step::new("check", |tally| check::run(repo, &Select::default(), tally)),
         Step::new("formal", |tally| formal::run(repo, &formal::Options::checking(), tally)),
-        Step::new("gen", |_| generated::run(repo, true)),
+        Step::new("gen", |_| generated::run(repo, true, &[])),
     ];
     steps.extend(test::steps(repo, &tools));
     let ended = step::run("ci", select, steps, tally);

@@ -64,6 +64,9 @@ enum Chore {
         /// Write nothing; show what is stale, and fail if anything is
         #[arg(long)]
         check: bool,
+        /// Only these
+        #[arg(value_enum)]
+        kinds: Vec<generated::Kind>,
     },
     /// Check the rooms of the house, the sizes of the files, the citations of the laws
     Check(Select),
@@ -108,7 +111,7 @@ fn run(chore: Chore) -> Result<()> {
         }
         Chore::Ci(select) => ci::run(&repo, &select, &mut tally),
         Chore::Install(options) => install::run(&repo, &options),
-        Chore::Gen { check } => generated::run(&repo, check),
+        Chore::Gen { check, kinds } => generated::run(&repo, check, &kinds),
         Chore::Check(select) => check::run(&repo, &select, &mut tally),
         Chore::Formal(options) => formal::run(&repo, &options, &mut tally),
         Chore::Swift { arguments } => {

@@ -31,11 +31,35 @@ impl Generated {
     }
 }
 
-/// Writes what is stale, or with `check` shows how it differs and fails.
-pub fn run(repo: &Repo, check: bool) -> Result<()> {
-    formal::regenerate_if_possible(repo, check)?;
-    let mut files = vec![header::generate(repo)?, laws::generate(repo)?];
-    files.extend(swift_sources::generate(repo)?);
+/// What is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// What follows from the model, if Coq is here
+    Formal,
+    /// The C header
+    Header,
+    /// The table of laws
+    Laws,
+    /// The Swift glue
+    Swift,
+}
+
+/// Writes what is stale, or with `check` shows how it differs and fails. No kind stands for all.
+pub fn run(repo: &Repo, check: bool, kinds: &[Kind]) -> Result<()> {
+    let wanted = |kind| kinds.is_empty() || kinds.contains(&kind);
+    if wanted(Kind::Formal) {
+        formal::regenerate_if_possible(repo, check)?;
+    }
+    let mut files = Vec::new();
+    if wanted(Kind::Header) {
+        files.push(header::generate(repo)?);
+    }
+    if wanted(Kind::Laws) {
+        files.push(laws::generate(repo)?);
+    }
+    if wanted(Kind::Swift) {
+        files.extend(swift_sources::generate(repo)?);
+    }
     let mut stale = Vec::new();
     for file in files {
         let path = repo.path(file.path);
