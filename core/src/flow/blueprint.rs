@@ -161,6 +161,19 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         })
     }
 
+    /// The same with another materialised value.
+    #[must_use]
+    pub fn map_mat<R: 'static>(
+        &self,
+        change: impl Fn(M) -> R + Send + Sync + 'static,
+    ) -> Flow<I, O, R> {
+        let flow = self.clone();
+        Flow::from_make(move |build, up| {
+            let (up, left) = flow.make(build, up)?;
+            Ok((up, change(left)))
+        })
+    }
+
     /// Closed downwards by `sink`. Keeps the sink's materialised value.
     #[must_use]
     pub fn to<N: 'static>(&self, sink: Sink<O, N>) -> Sink<I, N> {

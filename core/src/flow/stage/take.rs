@@ -23,6 +23,14 @@ impl<T: Send + 'static> Flow<T, T> {
     /// All from the first element on that `skip` says false of.
     #[must_use]
     pub fn drop_while(skip: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        Self::try_drop_while(move |input| Ok(skip(input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_drop_while(
+        skip: impl Fn(&T) -> Result<bool, Error> + Send + Sync + 'static,
+    ) -> Self {
         let skip = Arc::new(skip);
         Flow::line("drop_while", move || SkipWhile { skip: Some(Arc::clone(&skip)) })
     }
@@ -68,9 +76,11 @@ struct SkipWhile<F> {
     skip: Option<Arc<F>>,
 }
 
-impl<T, F: Fn(&T) -> bool + Send + Sync> Step<T, T> for SkipWhile<F> {
+impl<T, F: Fn(&T) -> Result<bool, Error> + Send + Sync> Step<T, T> for SkipWhile<F> {
     fn step(&mut self, input: T) -> Result<Verdict<T>, Error> {
-        if self.skip.as_ref().is_some_and(|skip| skip(&input)) {
+        if let Some(skip) = &self.skip
+            && skip(&input)?
+        {
             return Ok(Verdict::Drop);
         }
         self.skip = None;
