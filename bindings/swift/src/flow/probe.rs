@@ -16,7 +16,7 @@ pub struct SubscriberCore(Arc<Subscriber<Element>>);
 
 /// What a subscriber received.
 #[derive(Clone, Debug, uniffi::Enum)]
-pub enum EventFacts {
+pub enum ProbeEvent {
     /// An element, lent for as long as the operation is held.
     Next {
         /// Its token.
@@ -39,12 +39,12 @@ operation! {
 #[uniffi::export]
 impl ProbeOp {
     /// What came, once the operation has answered.
-    pub fn event(&self) -> Option<EventFacts> {
+    pub fn event(&self) -> Option<ProbeEvent> {
         quiet(None, || {
             self.0.look(|event| match event {
-                SubscriberEvent::Next(element) => EventFacts::Next { token: element.token() },
-                SubscriberEvent::Complete => EventFacts::Complete,
-                SubscriberEvent::Error(error) => EventFacts::Failed { fault: Fault::from(error) },
+                SubscriberEvent::Next(element) => ProbeEvent::Next { token: element.token() },
+                SubscriberEvent::Complete => ProbeEvent::Complete,
+                SubscriberEvent::Error(error) => ProbeEvent::Failed { fault: Fault::from(error) },
             })
         })
     }
