@@ -2,7 +2,10 @@
 //! the generated functions of `sluicegate::model`, in the plainest shell there is, and where a type of
 //! the library is built on them and public, against that type too.
 
+mod calls;
+mod feed;
 mod flows;
+mod hub;
 mod requests;
 mod stages;
 
@@ -38,6 +41,12 @@ fn open(machine: &str, head: &mut Object) -> Result<Opened, Failure> {
         "emission" => Ok(requests::emission()),
         "demand" => stages::demand(head.object("open")?),
         "overflow" => stages::overflow(head.object("open")?),
+        "cancel" => calls::cancel(head.object("open")?),
+        "phase" => Ok(calls::phase()),
+        "direction" => Ok(calls::direction()),
+        "relay" => Ok(calls::relay()),
+        "feed" => feed::feed(head.object("open")?),
+        "hub" => hub::hub(head.object("open")?),
         other => Err(Failure::new(format!("unknown machine {other:?}"))),
     }
 }

@@ -3,12 +3,12 @@
 
 From Coq Require Import NArith String List.
 From Sluicegate Require Import Write.Scripts.
-From Sluicegate Require Decide.Emission Decide.Overflow.
+From Sluicegate Require Decide.Cancel Decide.Emission Decide.Feed Decide.Overflow.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRouter Write.ScriptsRoutes.
 From Sluicegate Require Write.ScriptsPlay Write.ScriptsLines Write.ScriptsLeavings Write.ScriptsRequests.
 From Sluicegate Require Write.ScriptsPairs Write.ScriptsActs.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
-From Sluicegate Require Write.ScriptsPipeline.
+From Sluicegate Require Write.ScriptsCalls Write.ScriptsFeed Write.ScriptsHub Write.ScriptsPipeline.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope N_scope.
@@ -32,10 +32,15 @@ Definition sample : list script :=
       (ScriptsRequest.emitted 30 (ScriptsRequest.Sent Emission.started []) 9000);
     ScriptsStages.stage_script "walk" (ScriptsStages.Ahead 4 3) (ScriptsStages.signals 30 10000);
     ScriptsStages.queue_script "walk" Overflow.DropHead 3 20 (ScriptsStages.queue_ops 30 11000)] ++
+   [ScriptsCalls.cancel_script "all" Cancel.Queued (ScriptsCalls.events ++ ScriptsCalls.events);
+    ScriptsCalls.phase_script "all" ScriptsFlows.kinds;
+    ScriptsFeed.feed_script "walk" 3 Feed.DropOldest (ScriptsFeed.random 30 60 1000 13000);
+    ScriptsHub.hub_script "walk" 3 (ScriptsHub.random 40 0 14000)] ++
+   ScriptsCalls.direction_scripts tt ++ ScriptsCalls.relay_scripts tt ++
    ScriptsPipeline.named_scripts ++
    ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]))%list.
 
-Definition anchor : N := 7420333615309233146.
+Definition anchor : N := 4927464391766852662.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

@@ -6,12 +6,13 @@ From Coq Require Extraction ExtrOcamlBasic ExtrOcamlNativeString.
 From Sluicegate Require Import Write.Scripts Write.ScriptsAnchor.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsWindow Write.ScriptsRoutes Write.ScriptsWaiting.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
-From Sluicegate Require Write.ScriptsPipeline.
+From Sluicegate Require Write.ScriptsCalls Write.ScriptsFeed Write.ScriptsHub Write.ScriptsPipeline.
 Import ListNotations.
 
 Definition every_file : list file :=
   (ScriptsGate.files ++ ScriptsWindow.files ++ ScriptsRoutes.files ++ ScriptsWaiting.files ++
-   ScriptsFlows.files ++ ScriptsRequest.files ++ ScriptsStages.files ++ ScriptsPipeline.files)%list.
+   ScriptsFlows.files ++ ScriptsRequest.files ++ ScriptsStages.files ++ ScriptsCalls.files ++
+   ScriptsFeed.files ++ ScriptsHub.files ++ ScriptsPipeline.files)%list.
 
 Definition all_at_rest := ScriptsPipeline.all_at_rest.
 

@@ -14,7 +14,7 @@ use sluicegate::model::writer::{Admitted, admit, over_after, stamp};
 use super::{Did, Machine, Opened, unknown};
 use crate::script::{Failure, Object, text};
 
-fn number(n: u64) -> Value {
+pub fn number(n: u64) -> Value {
     json!(n.to_string())
 }
 
@@ -22,7 +22,7 @@ pub fn yes(is: bool) -> Value {
     json!(if is { "yes" } else { "no" })
 }
 
-fn kind(step: &mut Object) -> Result<FrameType, Failure> {
+pub fn kind(step: &mut Object) -> Result<FrameType, Failure> {
     let name = step.text("kind")?;
     let found = FrameType::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| Failure::new(format!("unknown kind {name:?}")))

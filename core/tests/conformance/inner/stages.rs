@@ -6,16 +6,12 @@ use serde_json::{Value, json};
 use sluicegate::model::demand::{Emission, Stage, StageArrival, StagePhase};
 use sluicegate::model::overflow::{Buffer, BufferEnd, OfferAnswer, Strategy, TakeAnswer, Victim};
 
-use super::flows::yes;
+use super::flows::{number, yes};
 use super::{Did, Machine, Opened, unknown};
 use crate::script::{Failure, Object};
 
-fn number(n: u64) -> Value {
-    json!(n.to_string())
-}
-
 /// What a script opens; without steps if it says that there is no such thing.
-fn opened<M: Machine + 'static>(machine: Option<M>) -> Opened {
+pub fn opened<M: Machine + 'static>(machine: Option<M>) -> Opened {
     machine.into_iter().map(|one| ("model", Box::new(one) as Box<dyn Machine>)).collect()
 }
 
@@ -87,20 +83,32 @@ pub fn overflow(mut open: Object) -> Result<Opened, Failure> {
     let name = open.text("strategy")?;
     let (elements, bytes) = (open.number("elements")?, open.number("bytes")?);
     open.done()?;
-    let strategy = match name.as_str() {
-        "backpressure" => Strategy::Backpressure,
-        "drop_head" => Strategy::DropHead,
-        "drop_tail" => Strategy::DropTail,
-        "drop_new" => Strategy::DropNew,
-        "drop_buffer" => Strategy::DropBuffer,
-        "fail" => Strategy::Fail,
-        other => return Err(Failure::new(format!("unknown strategy {other:?}"))),
-    };
-    let buffer = strategy.opened(elements, bytes);
+    let buffer = strategy(&name)?.opened(elements, bytes);
     Ok(opened(buffer.map(|buffer| Queue { buffer, sizes: VecDeque::new() })))
 }
 
-fn ended(why: BufferEnd) -> &'static str {
+pub fn strategy(name: &str) -> Result<Strategy, Failure> {
+    match name {
+        "backpressure" => Ok(Strategy::Backpressure),
+        "drop_head" => Ok(Strategy::DropHead),
+        "drop_tail" => Ok(Strategy::DropTail),
+        "drop_new" => Ok(Strategy::DropNew),
+        "drop_buffer" => Ok(Strategy::DropBuffer),
+        "fail" => Ok(Strategy::Fail),
+        other => Err(Failure::new(format!("unknown strategy {other:?}"))),
+    }
+}
+
+/// The end that a producer gives.
+pub fn end(name: &str) -> Result<BufferEnd, Failure> {
+    match name {
+        "completed" => Ok(BufferEnd::Completed),
+        "failed" => Ok(BufferEnd::Failed),
+        other => Err(Failure::new(format!("unknown end {other:?}"))),
+    }
+}
+
+pub fn ended(why: BufferEnd) -> &'static str {
     match why {
         BufferEnd::Completed => "completed",
         BufferEnd::Failed => "failed",
@@ -155,12 +163,7 @@ impl Machine for Queue {
             "offer" => json!(self.offer(step.number("size")?)),
             "take" => self.take(),
             "finish" => {
-                let why = match step.text("why")?.as_str() {
-                    "completed" => BufferEnd::Completed,
-                    "failed" => BufferEnd::Failed,
-                    other => return Err(Failure::new(format!("unknown end {other:?}"))),
-                };
-                let (after, first) = self.buffer.finish(why);
+                let (after, first) = self.buffer.finish(end(&step.text("why")?)?);
                 self.buffer = after;
                 yes(first)
             }
