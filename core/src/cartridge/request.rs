@@ -1,5 +1,7 @@
 //! [`Request`]: one call, at the handler's end.
 
+use std::time::Duration;
+
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{Frame, MessageId};
 use crate::request::Call;
@@ -190,6 +192,17 @@ impl Request {
     /// The reason why the connection is over, or `LimitReached`.
     pub fn peer(&self, cap: &str) -> Result<Call, Error> {
         Call::start(&self.0.connection, cap, None)
+    }
+
+    /// Allows the request `limit` from now until it has ended. Then the caller is told by an ERR with code
+    /// `DEADLINE_EXCEEDED`, every waiter of the request is released with an error of kind `TimedOut` that
+    /// names what stood still (L13), and what the handler still does for it has no effect. The last limit
+    /// that was set counts; one that no clock can represent is none. Never waits.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no thread to look after it.
+    pub fn limit(&self, limit: Duration) -> Result<(), Error> {
+        self.0.exchange.limit(limit)
     }
 
     /// Why the handler has to stop: cancelled, failed by the protocol, or the host is gone.

@@ -1,12 +1,12 @@
 //! Ring to stream: the only stage of a feed that waits for credit.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
 
 use super::Feed;
 use crate::error::{Error, ErrorKind};
 use crate::stream::{Mode, OutputStream, StartOptions};
+use crate::wait::{Either, first};
 
 /// See [`Feed::serve`].
 pub(super) fn serve(
@@ -44,8 +44,9 @@ fn open(feed: &Feed, output: &OutputStream) -> Result<(), Error> {
 
 async fn deliver(feed: &Feed, output: &OutputStream) -> Result<(), Error> {
     loop {
-        let item = pin!(std::sync::Arc::clone(feed.core()).next());
-        match first(item, pin!(output.ended())).await {
+        // The end of the stream before an item, which could not be sent.
+        let item = std::sync::Arc::clone(feed.core()).next();
+        match first(item, output.ended()).await {
             Either::Left(next) => match next? {
                 Some(item) => {
                     output.emit_list_item(item.value, Some(item.meta.to_value())).await?;
@@ -71,23 +72,4 @@ impl Drop for Serving<'_> {
     fn drop(&mut self) {
         self.0.core().end_serving();
     }
-}
-
-enum Either<A, B> {
-    Left(A),
-    Right(B),
-}
-
-/// Whichever is ready first; the end of the stream before an item, since an item could not be sent.
-async fn first<A: Future, B: Future>(
-    mut left: Pin<&mut A>,
-    mut right: Pin<&mut B>,
-) -> Either<A::Output, B::Output> {
-    poll_fn(move |context: &mut Context<'_>| {
-        if let Poll::Ready(answer) = right.as_mut().poll(context) {
-            return Poll::Ready(Either::Right(answer));
-        }
-        left.as_mut().poll(context).map(Either::Left)
-    })
-    .await
 }

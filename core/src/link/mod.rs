@@ -8,6 +8,7 @@
 //! The thread that reads a link never waits for a write: what it has to send goes to a lane. Data
 //! waits for room in bytes before it enters its lane; control frames go ahead of it.
 
+mod alarm;
 mod handshake;
 mod lanes;
 mod quiet;
@@ -16,6 +17,7 @@ mod socket;
 mod stdio;
 mod writer;
 
+pub(crate) use alarm::Alarm;
 pub use handshake::{CartridgeHello, accept, propose};
 pub(crate) use handshake::{Newcomer, Notice, read_notice, welcome};
 pub(crate) use lanes::Lanes;

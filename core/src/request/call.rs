@@ -1,5 +1,7 @@
 //! [`Call`]: one request, at the caller's end.
 
+use std::time::Duration;
+
 use super::connection::Connection;
 use super::exchange::Exchange;
 use super::keeper::{Keeper, abandon};
@@ -138,6 +140,18 @@ impl Call {
         if self.outcome().is_none() {
             let _ = self.0.exchange.wire().lanes.control(frame); // a dead link captures nothing
         }
+    }
+
+    /// Allows the call `limit` from now until it has ended. Then every waiter of it is released with an
+    /// error of kind `TimedOut` that names what stood still, whatever that was: credit, room on the link,
+    /// a value, a value that nobody reads (L13). What came and was not read is forgotten, and the handler
+    /// is told by a CANCEL with code `DEADLINE_EXCEEDED`. The last limit that was set counts; one that no
+    /// clock can represent is none. Nothing happens if the call has ended. Never waits.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no thread to look after it.
+    pub fn limit(&self, limit: Duration) -> Result<(), Error> {
+        self.0.exchange.limit(limit)
     }
 
     /// Cancels the call: every waiter of it is released with `reason` (L13, L17), the handler is

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Side};
 use super::table::{Disposition, Refused, Table};
@@ -12,7 +12,7 @@ use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
-use crate::link::{FrameReader, FrameWriter, Lanes};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes};
 use crate::stream::Wire;
 use crate::sync::Arc;
 use crate::time::{Deadline, now};
@@ -97,10 +97,13 @@ impl Connection {
                     None => reason,
                 },
             )?;
-        let wire = Wire { lanes, router: CreditRouter::new(), owed, limits, max_item, counters };
+        let table = Arc::new(Table::default());
+        let router = CreditRouter::new();
+        let alarm = Alarm::new(look_after(&table));
+        let wire = Wire { lanes, router, owed, limits, max_item, counters, alarm };
         let connection = Arc::new(Connection {
             wire: Arc::new(wire),
-            table: Arc::new(Table::default()),
+            table,
             dead: Watched::new(None),
             probes: Watched::new(HashMap::new()),
         });
@@ -249,6 +252,7 @@ impl Connection {
         for exchange in self.table.close() {
             exchange.end(Err(reason.clone()));
         }
+        self.wire.alarm.end();
         drop(self.probes.update(std::mem::take));
         self.wire.router.close_all(reason.clone());
         match reason.kind() {
@@ -401,6 +405,12 @@ impl Connection {
         let err = Frame::err(id, routing_id, error.code(), error.class(), fitting(error.message()));
         self.wire.send(err)
     }
+}
+
+/// Ends those requests of `table` whose limit has passed, and answers when the next one will.
+fn look_after(table: &Arc<Table<Exchange>>) -> impl Fn(Instant) -> Option<Instant> + use<> {
+    let table = Arc::downgrade(table);
+    move |at| table.upgrade()?.all().iter().filter_map(|exchange| exchange.expire(at)).min()
 }
 
 /// The metadata by which a HEARTBEAT asks what stands still, with the milliseconds that the answer is

@@ -4,17 +4,13 @@
 //! Receiving never waits for sending, and sending never for receiving (L15).
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
 
 use super::terminal::{self, Event, Terminal};
-use serde_json::{Value as Json, json};
-
-use crate::account::StandingRequest;
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
 use crate::model::cancel::{Duty, Stage};
-use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, Wire};
+use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, TimeLimit, Wire};
 use crate::sync::Arc;
 use crate::wait::watched::{Watched, until};
 
@@ -33,6 +29,8 @@ pub(crate) struct Exchange {
     cap: String,
     wire: Arc<Wire>,
     state: Watched<State>,
+    /// How long it may take.
+    pub(super) limit: TimeLimit,
     forget: Box<dyn Fn(FlowKey) + Send + Sync>,
 }
 
@@ -80,8 +78,8 @@ impl Exchange {
         wire: Arc<Wire>,
         forget: impl Fn(FlowKey) + Send + Sync + 'static,
     ) -> Arc<Self> {
-        let state = Watched::new(State::default());
-        Arc::new(Exchange { side, flow, cap, wire, state, forget: Box::new(forget) })
+        let (state, limit) = (Watched::new(State::default()), TimeLimit::default());
+        Arc::new(Exchange { side, flow, cap, wire, state, limit, forget: Box::new(forget) })
     }
 
     pub(super) fn side(&self) -> Side {
@@ -340,7 +338,7 @@ impl Exchange {
             if forget {
                 state.fresh.clear();
             }
-            Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
+            Some(state.streams())
         }) else {
             return;
         };
@@ -355,7 +353,9 @@ impl Exchange {
         let message = if message.is_empty() { code } else { message };
         let code = if code.is_empty() { reason.kind().code() } else { code };
         let message = terminal::fitting(if message.is_empty() { code } else { message });
-        self.close(Err(reason.clone()), |wire| match self.side {
+        // A caller that gives up wants nothing of what has come; one that has to, what came before.
+        let given_up = matches!(reason.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut);
+        self.close(Err(reason.clone()), given_up, |wire| match self.side {
             Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
             Side::Caller => wire
                 .lanes
@@ -374,7 +374,7 @@ impl Exchange {
         let progress = progress.unwrap_or(1.0);
         let message = message.map(terminal::fitting);
         let done = Terminal { exit_code: 0, progress, message: message.map(str::to_owned) };
-        let first = self.close(Ok(done), |wire| {
+        let first = self.close(Ok(done), false, |wire| {
             wire.lanes.flow(Frame::end_with(id, routing_id, 0, Some(progress), message))
         });
         match first || self.outcome().is_some_and(|outcome| outcome.is_ok()) {
@@ -385,13 +385,16 @@ impl Exchange {
 
     /// The other end's terminal came, or the link died.
     pub(crate) fn end(&self, outcome: Result<Terminal, Reason>) {
-        self.close(outcome, |_| Ok(()));
+        let cancelled = matches!(&outcome, Err(reason) if reason.kind() == ErrorKind::Cancelled);
+        self.close(outcome, cancelled, |_| Ok(()));
     }
 
-    /// The one transition to the end (L7). True if this call made it.
+    /// The one transition to the end (L7). True if this call made it. `given_up`: what came and was not
+    /// read is not delivered any more.
     fn close(
         &self,
         outcome: Result<Terminal, Reason>,
+        given_up: bool,
         tell: impl FnOnce(&Wire) -> Result<(), Reason>,
     ) -> bool {
         let reason = match &outcome {
@@ -413,15 +416,14 @@ impl Exchange {
             if !clean && self.side == Side::Handler {
                 state.stop.get_or_insert_with(|| reason.clone()); // it learns why it has to stop
             }
-            Some((state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone()))
+            Some(state.streams())
         }) else {
             return false;
         };
         // The terminal goes out before the state goes (L6). A dead link has nobody to tell.
         let _ = tell(&self.wire);
-        let forgets =
-            self.side == Side::Handler || (!clean && reason.kind() == ErrorKind::Cancelled);
-        self.release(&inputs, &outputs, &reason, forgets);
+        let forget = given_up || self.side == Side::Handler;
+        self.release(&inputs, &outputs, &reason, forget);
         for input in &inputs {
             input.mark_over();
         }
@@ -456,43 +458,19 @@ impl Exchange {
         }
     }
 
-    /// The request and its streams, as JSON.
-    pub(crate) fn to_json(&self) -> Json {
-        let (inputs, outputs, stage) = self.state.with(|state| {
-            let inputs: Vec<_> = state.inputs.values().cloned().collect();
-            (inputs, state.outputs.clone(), state.stage)
-        });
-        let inputs = inputs.iter().map(|input| {
-            let id = input.info().id.clone().unwrap_or_default();
-            input.stats().to_json(&id, "in", input.info().unbounded)
-        });
-        let outputs = outputs
-            .iter()
-            .map(|output| output.stats().to_json(output.name(), "out", output.is_unbounded()));
-        json!({
-            "rid": self.flow.id.to_string(),
-            "cap_urn": self.cap,
-            "side": if self.side == Side::Caller { "caller" } else { "handler" },
-            "phase": if self.side == Side::Handler && stage == Stage::Queued { "created" } else { "streaming" },
-            "streams": inputs.chain(outputs).collect::<Vec<_>>(),
-        })
+    /// Its streams, those that come and those that go.
+    pub(super) fn streams(&self) -> (Vec<Arc<InputCore>>, Vec<Arc<OutputCore>>) {
+        self.state.with(|state| state.streams())
     }
 
-    /// Everything of this request that stands still.
-    pub(crate) fn standings(&self, at: Instant) -> Vec<StandingRequest> {
-        let (inputs, outputs) = self.state.with(|state| {
-            (state.inputs.values().cloned().collect::<Vec<_>>(), state.outputs.clone())
-        });
-        let standing = inputs.iter().filter_map(|input| input.standing(at));
-        let standing = standing.chain(outputs.iter().filter_map(|output| output.standing(at)));
-        standing
-            .map(|standing| StandingRequest {
-                request: self.flow.id.to_string(),
-                cap: self.cap.clone(),
-                calls: self.side == Side::Caller,
-                standing,
-            })
-            .collect()
+    /// At a handler's end, nobody has taken it yet.
+    pub(super) fn is_queued(&self) -> bool {
+        self.side == Side::Handler && self.state.with(|state| state.stage == Stage::Queued)
+    }
+
+    /// True once it ends, whatever is still to be told of it.
+    pub(super) fn is_ending(&self) -> bool {
+        self.state.with(|state| state.ending.is_some())
     }
 
     /// True once it has to stop or ends: what still comes of it crossed that in flight.
@@ -569,6 +547,10 @@ impl State {
         let event = self.events.pop_front()?;
         self.event_bytes = self.event_bytes.saturating_sub(event.text_len());
         Some(event)
+    }
+
+    fn streams(&self) -> (Vec<Arc<InputCore>>, Vec<Arc<OutputCore>>) {
+        (self.inputs.values().cloned().collect(), self.outputs.clone())
     }
 
     /// Why nothing more can be done with this request.

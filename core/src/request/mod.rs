@@ -4,6 +4,8 @@ mod call;
 mod connection;
 mod exchange;
 mod keeper;
+mod limit;
+mod standing;
 mod table;
 mod terminal;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk::{Arrived, Assembler, Fragment, content_length};
-use super::{Item, Mode, Owner, StreamInfo, StreamStats, Wire};
+use super::{Due, Item, Mode, Owner, StreamInfo, StreamStats, TimeLimit, Wire};
 use crate::account::{Cause, Standing};
 use crate::check::{Counters, Move, WindowLedger};
 use crate::credit::CreditWindow;
@@ -65,6 +65,7 @@ pub(crate) struct InputCore {
     noted: AtomicBool,
     /// The request is over: grants mean nothing any more.
     over: AtomicBool,
+    limit: TimeLimit,
 }
 
 #[derive(Default)]
@@ -106,6 +107,7 @@ impl InputCore {
             ledger,
             noted: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            limit: TimeLimit::default(),
         })
     }
 
@@ -222,6 +224,9 @@ impl InputCore {
     /// Ends the stream at once: what came before is forgotten.
     pub(crate) fn cut(&self, reason: &Reason) {
         let forgotten = self.state.update(|state| {
+            if matches!(state.end, Some(Ok(()))) && !state.queue.is_empty() {
+                state.end = None; // a clean end does not cover what is forgotten
+            }
             state.finish(Err(reason.clone()));
             state.given_up = true;
             self.ledger.forget_queued();
@@ -267,6 +272,11 @@ impl InputCore {
                 unread: u64::try_from(state.queue.len()).unwrap_or(u64::MAX),
             })
         })
+    }
+
+    /// The limit of the stream, unless its end has come.
+    pub(crate) fn due(&self) -> Option<Due> {
+        self.limit.due().filter(|_| !self.has_ended())
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -490,6 +500,18 @@ impl InputStream {
             items.done |= bytes.is_err();
             Some(bytes)
         })
+    }
+
+    /// Allows the stream `limit` from now until its end has come. Then the request fails with kind
+    /// `TimedOut`, whether somebody waits for a value or values lie unread; those are forgotten. The
+    /// other end is told, as [`Call::limit`](crate::Call::limit) and
+    /// [`Request::limit`](crate::Request::limit) say. The last limit that was set counts; one that no
+    /// clock can represent is none. Never waits.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no thread to look after it.
+    pub fn limit(&self, limit: Duration) -> Result<(), Error> {
+        self.core().limit.set(limit, &self.core().wire.alarm)
     }
 
     /// Stops reading. At a caller this cancels the request; at a handler the rest of the input is

@@ -4,6 +4,7 @@ mod chunk;
 mod collect;
 mod guards;
 mod input;
+mod limit;
 mod output;
 mod sender;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 pub(crate) use input::{Abandon, InputCore, MAX_ITEM};
 pub use input::{InputStream, Iter, TryRecv};
+pub(crate) use limit::{Due, TimeLimit};
 pub(crate) use output::OutputCore;
 pub use output::OutputStream;
 pub use sender::StreamSender;
@@ -20,7 +22,7 @@ use crate::account::Counters;
 use crate::credit::CreditRouter;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{FlowKey, Frame, HARD_MAX_FRAME, Limits, Value};
-use crate::link::Lanes;
+use crate::link::{Alarm, Lanes};
 use crate::sync::Arc;
 use crate::wait::owed::Owed;
 
@@ -136,6 +138,8 @@ pub(crate) struct Wire {
     pub(crate) limits: Limits,
     pub(crate) max_item: u64,
     pub(crate) counters: Arc<Counters>,
+    /// Looks after the limits of its requests and streams.
+    pub(crate) alarm: Alarm,
 }
 
 impl Wire {

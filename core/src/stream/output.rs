@@ -6,7 +6,10 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, content_length, split_text};
 use super::guards::{Batch, MidItem, Permit, Stall};
-use super::{Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, Wire};
+use super::{
+    Due, Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, TimeLimit,
+    Wire,
+};
 use crate::account::{Cause, Counters, Standing};
 use crate::check;
 use crate::credit::{CreditGate, TryAcquire};
@@ -14,9 +17,9 @@ use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
 use crate::sync::{Arc, Mutex};
 use crate::time::{Deadline, now};
-use crate::wait::block_on;
 use crate::wait::owed::{BeforeWait, Owed};
 use crate::wait::watched::{Watched, until};
+use crate::wait::{Either, block_on, first};
 
 /// Byte strings are held until so many bytes are together …
 const COALESCE_BYTES: usize = 4096;
@@ -48,7 +51,8 @@ pub(crate) struct OutputCore {
     /// One unit: whoever has it emits.
     baton: CreditGate,
     pub(super) state: Mutex<State>,
-    course: Watched<Course>,
+    course: Arc<Watched<Course>>,
+    limit: TimeLimit,
 }
 
 /// What those who only look on are told.
@@ -93,7 +97,8 @@ impl OutputCore {
             gate,
             baton: CreditGate::new(1),
             state: Mutex::new(State::default()),
-            course: Watched::new(Course::default()),
+            course: Arc::new(Watched::new(Course::default())),
+            limit: TimeLimit::default(),
         })
     }
 
@@ -113,6 +118,16 @@ impl OutputCore {
         self.gate.close(reason.clone());
         self.baton.close(reason.clone());
         self.over(reason.clone());
+    }
+
+    /// Waits until nothing more can be sent.
+    fn ended(&self) -> impl Future<Output = Reason> + Send + use<> {
+        until(Arc::clone(&self.course), |course| course, |course| course.ended.clone())
+    }
+
+    /// The limit of the stream, unless it has ended.
+    pub(crate) fn due(&self) -> Option<Due> {
+        self.limit.due().filter(|_| !self.gate.is_closed())
     }
 
     fn over(&self, reason: Reason) {
@@ -237,7 +252,10 @@ impl OutputCore {
             Some(room) => room,
             None => {
                 let _stall = Stall::begin(&self.state, Cause::Room);
-                self.wire.lanes.room(length).await?
+                match first(self.wire.lanes.room(length), self.ended()).await {
+                    Either::Left(room) => room?,
+                    Either::Right(reason) => return Err(reason), // L13
+                }
             }
         };
         let FlowKey { id, routing_id } = self.flow;
@@ -411,15 +429,25 @@ impl OutputStream {
 
     /// Waits until a CLOSE_STREAM says that a live source is to stop.
     pub(crate) fn unwanted(&self) -> impl Future<Output = ()> + Send + use<> {
-        let core = Arc::clone(&self.core);
-        until(core, |core| &core.course, |course| course.unwanted.then_some(()))
+        let course = Arc::clone(&self.core.course);
+        until(course, |course| course, |course| course.unwanted.then_some(()))
     }
 
     /// Waits until nothing more can be sent, and answers why: the request's end or the stream's own,
     /// code `STREAM_END`. For who produces for this stream and may have nothing to send for a while.
     pub fn ended(&self) -> impl Future<Output = Reason> + Send + use<> {
-        let core = Arc::clone(&self.core);
-        self.waits(until(core, |core| &core.course, |course| course.ended.clone()))
+        self.waits(self.core.ended())
+    }
+
+    /// Allows the stream `limit` from now until it is closed. Then the request fails with kind `TimedOut`,
+    /// whatever is waited for: credit, room, or nothing just now. The other end is told, as
+    /// [`Call::limit`](crate::Call::limit) and [`Request::limit`](crate::Request::limit) say. The last
+    /// limit that was set counts; one that no clock can represent is none. Never waits.
+    ///
+    /// # Errors
+    /// `Io` if the system gives no thread to look after it.
+    pub fn limit(&self, limit: Duration) -> Result<(), Error> {
+        self.core.limit.set(limit, &self.core.wire.alarm)
     }
 
     /// What is known of the stream; mode and flags are the defaults until it is started.

@@ -17,6 +17,7 @@
 
 mod bell;
 mod block;
+mod first;
 mod op;
 pub(crate) mod owed;
 mod wake;
@@ -24,5 +25,6 @@ pub(crate) mod watched;
 
 pub use bell::Bell;
 pub use block::block_on;
+pub(crate) use first::{Either, first};
 pub use op::Op;
 pub(crate) use wake::wake_all;
