@@ -139,6 +139,11 @@ impl Meter {
         self.stage.owed != 0
     }
 
+    /// Inputs that were asked for and have not arrived.
+    pub(super) fn asked(&self) -> u64 {
+        self.stage.asked
+    }
+
     /// Inputs that arrived and have not left.
     pub(super) fn held(&self) -> u64 {
         self.stage.held
@@ -168,6 +173,12 @@ impl Meter {
             }
             refused => panic!("stage {:?} emitted against the model: {refused:?}", self.name()),
         }
+    }
+
+    /// The output that was asked for came from another input of the same stage.
+    pub(super) fn met_elsewhere(&mut self) {
+        let answer = self.keep(|stage| stage.emit(0));
+        debug_assert_eq!(answer, Emission::Emitted(0), "the inputs of a stage owe the same");
     }
 
     /// An input leaves without an output. Answers how many to ask for in its place.

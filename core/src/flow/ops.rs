@@ -1,0 +1,187 @@
+//! [`Ops`]: the stages as methods of what they follow.
+
+use std::time::Duration;
+
+use super::blueprint::{Flow, Source};
+use super::edge::EdgeOptions;
+use crate::error::Error;
+
+/// The stages, written behind the [`Source`] or [`Flow`] that they follow. Each is short for `via` and
+/// the constructor of the same name in [`Flow`], which says what it does; here the types of closures
+/// are known from what stands before.
+///
+/// ```
+/// use sluicegate::flow::{Ops, Scope, Sink, Source};
+///
+/// let scope = Scope::new("example")?;
+/// let graph = Source::iter(1..=9).map(|n| n * n).filter(|n| n % 2 == 1).batch(2)?.to(Sink::collect());
+/// assert_eq!(graph.run(&scope)?.blocking_wait()?, [vec![1, 9], vec![25, 49], vec![81]]);
+/// # Ok::<(), sluicegate::Error>(())
+/// ```
+#[expect(missing_docs, reason = "each is the constructor of the same name in `Flow`")]
+#[expect(clippy::missing_errors_doc, reason = "the same")]
+pub trait Ops: Sized {
+    /// What comes out.
+    type Out: Send + 'static;
+    /// The same with another stage behind it.
+    type With<O: Send + 'static>;
+
+    /// This, then `flow`.
+    #[must_use]
+    fn then<O: Send + 'static>(&self, flow: Flow<Self::Out, O>) -> Self::With<O>;
+
+    #[must_use]
+    fn map<O, F>(&self, function: F) -> Self::With<O>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> O + Send + Sync + 'static,
+    {
+        self.then(Flow::map(function))
+    }
+
+    #[must_use]
+    fn try_map<O, F>(&self, function: F) -> Self::With<O>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Result<O, Error> + Send + Sync + 'static,
+    {
+        self.then(Flow::try_map(function))
+    }
+
+    #[must_use]
+    fn filter_map<O, F>(&self, function: F) -> Self::With<O>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Option<O> + Send + Sync + 'static,
+    {
+        self.then(Flow::filter_map(function))
+    }
+
+    #[must_use]
+    fn filter(
+        &self,
+        pass: impl Fn(&Self::Out) -> bool + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::filter(pass))
+    }
+
+    #[must_use]
+    fn tap(&self, look: impl Fn(&Self::Out) + Send + Sync + 'static) -> Self::With<Self::Out> {
+        self.then(Flow::tap(look))
+    }
+
+    #[must_use]
+    fn scan<O, F>(&self, first: O, function: F) -> Self::With<O>
+    where
+        O: Clone + Send + Sync + 'static,
+        F: Fn(O, Self::Out) -> O + Send + Sync + 'static,
+    {
+        self.then(Flow::scan(first, function))
+    }
+
+    #[must_use]
+    fn fold<O, F>(&self, first: O, function: F) -> Self::With<O>
+    where
+        O: Clone + Send + Sync + 'static,
+        F: Fn(O, Self::Out) -> O + Send + Sync + 'static,
+    {
+        self.then(Flow::fold(first, function))
+    }
+
+    #[must_use]
+    fn take(&self, n: u64) -> Self::With<Self::Out> {
+        self.then(Flow::take(n))
+    }
+
+    #[must_use]
+    fn take_while(
+        &self,
+        pass: impl Fn(&Self::Out) -> bool + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::take_while(pass))
+    }
+
+    #[must_use]
+    fn drop(&self, n: u64) -> Self::With<Self::Out> {
+        self.then(Flow::drop(n))
+    }
+
+    #[must_use]
+    fn drop_while(
+        &self,
+        skip: impl Fn(&Self::Out) -> bool + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::drop_while(skip))
+    }
+
+    fn batch(&self, n: u64) -> Result<Self::With<Vec<Self::Out>>, Error> {
+        Ok(self.then(Flow::batch(n)?))
+    }
+
+    fn batch_within(&self, n: u64, within: Duration) -> Result<Self::With<Vec<Self::Out>>, Error> {
+        Ok(self.then(Flow::batch_within(n, within)?))
+    }
+
+    fn batch_bytes(
+        &self,
+        limit: u64,
+        size: impl Fn(&Self::Out) -> u64 + Send + Sync + 'static,
+    ) -> Result<Self::With<Vec<Self::Out>>, Error> {
+        Ok(self.then(Flow::batch_bytes(limit, size)?))
+    }
+
+    fn sliding(&self, size: u64, step: u64) -> Result<Self::With<Vec<Self::Out>>, Error>
+    where
+        Self::Out: Clone,
+    {
+        Ok(self.then(Flow::sliding(size, step)?))
+    }
+
+    #[must_use]
+    fn expand<F, C>(&self, function: F) -> Self::With<C::Item>
+    where
+        F: Fn(Self::Out) -> C + Send + Sync + 'static,
+        C: IntoIterator + 'static,
+        C::Item: Send + 'static,
+        C::IntoIter: Send + 'static,
+    {
+        self.then(Flow::expand(function))
+    }
+
+    #[must_use]
+    fn flatten(&self) -> Self::With<<Self::Out as IntoIterator>::Item>
+    where
+        Self::Out: IntoIterator,
+        <Self::Out as IntoIterator>::Item: Send + 'static,
+        <Self::Out as IntoIterator>::IntoIter: Send + 'static,
+    {
+        self.then(Flow::flatten())
+    }
+
+    fn page(&self, size: u64) -> Result<Self::With<Self::Out>, Error> {
+        Ok(self.then(Flow::page(size)?))
+    }
+
+    #[must_use]
+    fn buffer(&self, options: EdgeOptions) -> Self::With<Self::Out> {
+        self.then(Flow::buffer(options))
+    }
+}
+
+impl<T: Send + 'static, M: 'static> Ops for Source<T, M> {
+    type Out = T;
+    type With<O: Send + 'static> = Source<O, M>;
+
+    fn then<O: Send + 'static>(&self, flow: Flow<T, O>) -> Source<O, M> {
+        self.via(flow)
+    }
+}
+
+impl<I: Send + 'static, T: Send + 'static, M: 'static> Ops for Flow<I, T, M> {
+    type Out = T;
+    type With<O: Send + 'static> = Flow<I, O, M>;
+
+    fn then<O: Send + 'static>(&self, flow: Flow<T, O>) -> Flow<I, O, M> {
+        self.via(flow)
+    }
+}
