@@ -71,3 +71,4 @@ pub use pages::Page;
 pub use probe::{Publisher, Subscriber, SubscriberEvent};
 pub use promise::{Completion, Promise, Status};
 pub use scope::Scope;
+pub use stage::FanOptions;

@@ -1,0 +1,331 @@
+//! Several inputs, several outputs: zip, combine, merge, concat; broadcast, balance, partition.
+
+use std::time::Duration;
+
+use sluicegate::flow::{
+    EdgeOptions, FanOptions, Flow, Offer, Overflow, Scope, Sink, Source, SubscriberEvent,
+};
+use sluicegate::{Error, ErrorKind};
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn edge(n: u64) -> EdgeOptions {
+    EdgeOptions::capacity(n).expect("positive")
+}
+
+fn scope() -> Scope {
+    Scope::new("test").expect("a scope")
+}
+
+#[test]
+fn a_zip_ends_with_its_shorter_side_and_cancels_the_other() {
+    // HZ-S11
+    let scope = scope();
+    let zipped = Source::iter([1, 2]).zip(Source::iter(0_u64..));
+    let result = zipped.to(Sink::collect()).run(&scope).expect("runs");
+    assert_eq!(result.blocking_wait_timeout(SOON).expect("ends"), [(1, 0), (2, 1)]);
+
+    let scope = Scope::stepped("test", 1);
+    let graph = Source::<i32, _>::strict_probe()
+        .via_mat(Flow::map(|n| n), |publisher, _| publisher)
+        .zip(Source::iter([7, 8]))
+        .to_mat(Sink::probe(), |publisher, end| (publisher, end));
+    let (publisher, end) = graph.run(&scope).expect("runs");
+    let source = publisher.control();
+    end.request(5);
+    scope.settle();
+    assert_eq!(source.demand(), 1, "one at a time");
+    for n in [1, 2] {
+        assert_eq!(source.try_offer(n), Ok(Offer::Enqueued));
+        scope.settle();
+        end.expect_next((n, n + 6));
+    }
+    end.expect_complete();
+    assert_eq!(source.try_offer(3), Ok(Offer::QueueClosed), "the longer side was cancelled");
+}
+
+#[test]
+fn a_zip_asks_for_nothing_that_is_not_asked_of_it_and_pairs_what_is_held() {
+    let scope = Scope::stepped("test", 2);
+    let left = Source::<i32, _>::strict_probe();
+    let graph = left
+        .zip_with(Source::iter([10, 20, 30]), |a, b| a + b)
+        .to_mat(Sink::probe(), |left, end| (left, end));
+    let (left, end) = graph.run(&scope).expect("runs");
+    scope.settle();
+    assert_eq!(left.control().demand(), 0);
+    end.request(1);
+    scope.settle();
+    assert_eq!(left.control().demand(), 1);
+    left.control().try_offer(1).expect("asked for");
+    scope.settle();
+    end.expect_next(11);
+    assert_eq!(left.control().demand(), 0);
+    left.send_error(Error::new(ErrorKind::Io, "gone"));
+    scope.settle();
+    assert_eq!(end.expect_error().message(), "gone", "a failure needs no demand");
+}
+
+#[test]
+fn combine_takes_one_of_each_in_order() {
+    let scope = scope();
+    let sources = vec![Source::iter(0..5), Source::iter(10..13), Source::iter(20..100)];
+    let result = Source::combine(sources).to(Sink::collect()).run(&scope).expect("runs");
+    let lists = result.blocking_wait_timeout(SOON).expect("ends");
+    assert_eq!(lists, [[0, 10, 20], [1, 11, 21], [2, 12, 22]]);
+    let none = Source::<u8>::combine(vec![]).to(Sink::collect()).run(&scope).expect("runs");
+    assert!(none.blocking_wait_timeout(SOON).expect("ends").is_empty());
+}
+
+#[test]
+fn a_function_of_a_zip_that_panics_fails_the_stream() {
+    // HZ-S16
+    let scope = scope();
+    let graph = Source::iter(0_u64..)
+        .zip_with(Source::iter(0_u64..), |a, _| if a == 3 { panic!("at three") } else { a })
+        .to(Sink::collect());
+    let error = graph.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect_err("failed");
+    assert_eq!(error.kind(), ErrorKind::StageFailed);
+    assert!(error.message().contains("zip_with") && error.message().contains("at three"));
+    scope.shutdown(SOON).expect("nothing is left");
+}
+
+#[test]
+fn merged_sources_take_turns_and_the_preferred_one_goes_first() {
+    // HZ-S18
+    let scope = scope();
+    let sources: Vec<_> = (0..4_u64).map(|n| Source::iter(std::iter::repeat_n(n, 500))).collect();
+    let merged = Source::merge_all(sources).via(Flow::take(1000)).to(Sink::collect());
+    let all = merged.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect("ends");
+    for n in 0..4 {
+        let share = all.iter().filter(|m| **m == n).count();
+        assert_eq!(share, 250, "source {n}");
+    }
+    let first = Source::iter(std::iter::repeat_n(7, 20));
+    let others = vec![Source::iter([1, 1, 1]), Source::iter([2, 2])];
+    let preferred = first.merge_prefer(others).to(Sink::collect());
+    let all = preferred.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect("ends");
+    assert_eq!(all[..20], [7; 20]);
+    assert_eq!(all[20..], [1, 2, 1, 2, 1]);
+}
+
+#[test]
+fn a_merge_is_ahead_by_one_of_each_source_and_no_more() {
+    let scope = Scope::stepped("test", 5);
+    let sources = vec![Source::<u64, _>::strict_probe(), Source::strict_probe()];
+    let graph = Source::merge_all(sources).to_mat(Sink::probe(), |sources, end| (sources, end));
+    let (sources, end) = graph.run(&scope).expect("runs");
+    end.request(1);
+    scope.settle();
+    for source in &sources {
+        assert_eq!(source.control().demand(), 1);
+        source.control().try_offer(9).expect("asked for");
+    }
+    scope.settle();
+    end.expect_next(9);
+    let asked: u64 = sources.iter().map(|source| source.control().demand()).sum();
+    assert_eq!(asked, 0, "one was handed down, one is held");
+    end.request(1);
+    scope.settle();
+    end.expect_next(9);
+    sources[0].send_complete();
+    end.request(10);
+    scope.settle();
+    assert_eq!(sources[1].control().demand(), 1, "the other goes on");
+    sources[1].send_error(Error::new(ErrorKind::Io, "gone"));
+    scope.settle();
+    assert_eq!(end.expect_error().message(), "gone");
+}
+
+#[test]
+fn concat_carries_what_is_owed_from_one_source_to_the_next() {
+    let scope = Scope::stepped("test", 6);
+    let graph = Source::<u64, _>::strict_probe()
+        .via_mat(Flow::map(|n| n), |publisher, _| publisher)
+        .concat(Source::iter([4, 5, 6]))
+        .to_mat(Sink::probe(), |publisher, end| (publisher, end));
+    let (publisher, end) = graph.run(&scope).expect("runs");
+    end.request(3);
+    scope.settle();
+    assert_eq!(publisher.control().demand(), 3);
+    publisher.control().try_offer(1).expect("asked for");
+    publisher.send_complete();
+    scope.settle();
+    end.expect_next(1).expect_next(4).expect_next(5);
+    scope.settle();
+    assert!(end.event_within(Duration::ZERO).is_none(), "three were asked for");
+    end.request(9);
+    scope.settle();
+    end.expect_next(6).expect_complete();
+}
+
+#[test]
+fn every_branch_of_a_broadcast_gets_everything_at_the_pace_of_the_slowest() {
+    let scope = Scope::stepped("test", 7);
+    let sink = Sink::broadcast_with(
+        vec![Sink::probe(), Sink::probe()],
+        FanOptions::default().edge(edge(4)),
+    );
+    let graph = Source::<u64, _>::strict_probe().to_mat(sink, |source, ends| (source, ends));
+    let (source, ends) = graph.run(&scope).expect("runs");
+    let source = source.control();
+    scope.settle();
+    assert_eq!(source.demand(), 4, "what every branch can hold");
+    ends[0].request(100);
+    for n in 0..4 {
+        source.try_offer(n).expect("asked for");
+        scope.settle();
+        ends[0].expect_next(n);
+    }
+    assert_eq!(source.demand(), 0, "the other branch takes nothing");
+    ends[1].request(2);
+    scope.settle();
+    ends[1].expect_next(0).expect_next(1);
+    assert!(source.demand() <= 2);
+    // A branch that cancels leaves the others running.
+    ends[1].cancel();
+    scope.settle();
+    assert_eq!(source.demand(), 4);
+    source.try_offer(9).expect("asked for");
+    scope.settle();
+    ends[0].expect_next(9);
+    ends[0].cancel();
+    scope.settle();
+    assert_eq!(source.try_offer(10), Ok(Offer::QueueClosed), "nobody is left");
+    assert_eq!(scope.running(), 0);
+}
+
+#[test]
+fn a_fan_out_may_end_with_its_first_branch_and_fails_all_of_them() {
+    let scope = Scope::stepped("test", 8);
+    let options = FanOptions::default().end_with_first();
+    let sink = Sink::broadcast_with(vec![Sink::<u64, _>::probe(), Sink::probe()], options);
+    let graph = Source::strict_probe().to_mat(sink, |source, ends| (source, ends));
+    let (source, ends) = graph.run(&scope).expect("runs");
+    scope.settle();
+    ends[1].cancel();
+    scope.settle();
+    ends[0].expect_complete();
+    assert!(source.control().is_over());
+
+    let (source, ends) = graph.run(&scope).expect("runs");
+    source.send_error(Error::new(ErrorKind::Io, "gone"));
+    scope.settle();
+    for end in ends {
+        assert_eq!(end.expect_error().message(), "gone");
+    }
+}
+
+#[test]
+fn a_balance_gives_each_element_to_one_that_has_room() {
+    let scope = Scope::stepped("test", 9);
+    let sink = Sink::balance_with(
+        vec![Sink::probe(), Sink::probe(), Sink::probe()],
+        FanOptions::default().edge(edge(1)),
+    );
+    let graph = Source::<u64, _>::strict_probe().to_mat(sink, |source, ends| (source, ends));
+    let (source, ends) = graph.run(&scope).expect("runs");
+    scope.settle();
+    assert_eq!(source.control().demand(), 3);
+    for n in 0..3 {
+        source.control().try_offer(n).expect("asked for");
+    }
+    scope.settle();
+    assert_eq!(source.control().demand(), 0, "no branch takes any");
+    ends[1].request(50);
+    scope.settle();
+    for n in 3..15 {
+        source.control().try_offer(n).expect("the second branch takes more");
+        scope.settle();
+    }
+    let mut got = vec![];
+    while let Some(SubscriberEvent::Next(n)) = ends[1].event_within(Duration::ZERO) {
+        got.push(n);
+        scope.settle();
+    }
+    assert_eq!(got.len(), 13, "its own, and all that came later: {got:?}");
+    // What was asked for in the name of a branch that goes is not lost.
+    ends[1].cancel();
+    ends[0].request(50);
+    scope.settle();
+    source.control().try_offer(30).expect("asked for");
+    scope.settle();
+    let first = [ends[0].expect_any(), ends[0].expect_any()];
+    assert_eq!(first[1], 30);
+}
+
+#[test]
+fn a_partition_sends_by_number_and_a_number_too_high_fails_it() {
+    let scope = scope();
+    let branches = vec![Sink::collect(), Sink::collect(), Sink::collect()];
+    let sink = Sink::partition(branches, |n: &usize| n % 3);
+    let results = Source::iter(0..300).to(sink).run(&scope).expect("runs");
+    for (at, result) in results.iter().enumerate() {
+        let all = result.blocking_wait_timeout(SOON).expect("ends");
+        assert_eq!(all, (0..300).filter(|n| n % 3 == at).collect::<Vec<_>>());
+    }
+    let sink = Sink::partition(vec![Sink::collect()], |n: &usize| *n);
+    let results = Source::iter(0..300).to(sink).run(&scope).expect("runs");
+    let error = results[0].blocking_wait_timeout(SOON).expect_err("failed");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("branch 1 of 1"), "{error}");
+}
+
+#[test]
+fn a_full_branch_of_a_partition_holds_up_others_only_once_an_element_is_for_it() {
+    let scope = Scope::stepped("test", 10);
+    let options = FanOptions::default().edge(edge(2));
+    let branches = vec![Sink::probe(), Sink::probe()];
+    let sink = Sink::partition_with(branches, options, |n: &usize| n % 2);
+    let graph = Source::<usize, _>::manual(edge(100)).to_mat(sink, |source, ends| (source, ends));
+    let (source, ends) = graph.run(&scope).expect("runs");
+    ends[1].request(100);
+    for n in [0, 2, 1, 3, 5, 7] {
+        source.try_offer(n).expect("room");
+    }
+    scope.settle();
+    ends[1].expect_next(1).expect_next(3).expect_next(5).expect_next(7);
+    source.try_offer(4).expect("room");
+    source.try_offer(9).expect("room");
+    scope.settle();
+    assert!(ends[1].event_within(Duration::ZERO).is_none(), "4 waits for room before 9");
+    ends[0].cancel();
+    scope.settle();
+    ends[1].expect_next(9);
+}
+
+#[test]
+fn a_branch_behind_an_edge_that_drops_holds_nobody_up() {
+    let scope = Scope::stepped("test", 11);
+    let options = FanOptions::default().edge(edge(2).overflow(Overflow::DropHead));
+    let sink = Sink::broadcast_with(vec![Sink::probe(), Sink::probe()], options);
+    let (_, ends) =
+        Source::iter(0..100).to_mat(sink, |source, ends| (source, ends)).run(&scope).expect("runs");
+    scope.settle();
+    for end in ends {
+        end.request(100);
+        scope.settle();
+        end.expect_next(98).expect_next(99).expect_complete();
+    }
+}
+
+#[test]
+fn flows_between_a_fan_out_and_a_merge_lose_nothing() {
+    let scope = scope();
+    let twice = Flow::map(|n: u64| n * 2);
+    let balanced = Flow::balance(vec![twice.clone(), twice.clone(), twice.clone()]);
+    let graph = Source::iter(0..10_000_u64).via(balanced).to(Sink::fold(0, |sum, n| sum + n));
+    let sum = graph.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect("ends");
+    assert_eq!(sum, 9_999 * 10_000);
+    let both = Flow::broadcast(vec![twice, Flow::map(|n: u64| n + 1)]);
+    let graph = Source::iter(0..1_000_u64).via(both).to(Sink::collect());
+    let all = graph.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect("ends");
+    assert_eq!(all.len(), 2_000);
+    let graph = Source::iter(0_u64..)
+        .via(Flow::partition(vec![Flow::map(|n: u64| n), Flow::map(|n| n)], |n| (*n % 2) as usize))
+        .via(Flow::take(50))
+        .to(Sink::collect());
+    let all = graph.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect("ends");
+    assert_eq!(all.len(), 50);
+    scope.shutdown(SOON).expect("the endless source was cancelled");
+}
