@@ -18,6 +18,11 @@ var kinds = []sluicegate.Kind{
 	sluicegate.ErrIO, sluicegate.ErrSpawn, sluicegate.ErrForked, sluicegate.ErrBroken,
 	sluicegate.ErrPanic, sluicegate.ErrNoHandler, sluicegate.ErrLimitReached, sluicegate.ErrWrongMode,
 	sluicegate.ErrFeedOverrun,
+	sluicegate.ErrBufferOverflow,
+	sluicegate.ErrStageFailed,
+	sluicegate.ErrAlreadySubscribed,
+	sluicegate.ErrScopeShutDown,
+	sluicegate.ErrPlanRefused,
 }
 
 // Every kind of the library's table has its sentinel here: a kind added there fails this test.

@@ -57,4 +57,14 @@ const (
 	ErrWrongMode = Kind(capi.WrongMode)
 	// ErrFeedOverrun: the live feed's ring was full and its policy is to fail rather than to drop.
 	ErrFeedOverrun = Kind(capi.FeedOverrun)
+	// ErrBufferOverflow: a bounded queue between two stages was full and its strategy is to fail.
+	ErrBufferOverflow = Kind(capi.BufferOverflow)
+	// ErrStageFailed: a user's function in a stage failed or panicked.
+	ErrStageFailed = Kind(capi.StageFailed)
+	// ErrAlreadySubscribed: a stage that takes one subscriber has one already.
+	ErrAlreadySubscribed = Kind(capi.AlreadySubscribed)
+	// ErrScopeShutDown: the scope was shut down: it runs nothing more.
+	ErrScopeShutDown = Kind(capi.ScopeShutDown)
+	// ErrPlanRefused: the plan of stages could lock up, or cannot do what it says.
+	ErrPlanRefused = Kind(capi.PlanRefused)
 )

@@ -27,6 +27,19 @@
  *   sluice_event       sluice_call_next_event      you                 any number        none
  *   sluice_terminal    sluice_call_wait            you                 any number        none
  *   sluice_feed        sluice_feed_new, _command   you                 any number        _recv, _serve
+ *   sluice_scope       sluice_scope_new            you                 any number        _shutdown
+ *   sluice_source      sluice_source_...           you                 any number        none
+ *   sluice_flow        sluice_flow_...             you                 any number        none
+ *   sluice_sink        sluice_sink_...             you                 any number        none
+ *   sluice_graph       sluice_source_to            you                 any number        none
+ *   sluice_run         sluice_graph_run            you                 any number        none
+ *   sluice_elements    results of streams          you                 any number        none
+ *   sluice_manual      sluice_run_manual           you                 any number        _offer, _ready
+ *   sluice_completion  sluice_run_completion       you                 any number        _wait
+ *   sluice_promise     sluice_promise_new          you                 any number        none
+ *   sluice_outlet      sluice_run_outlet           you                 any number        _recv
+ *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal
+ *   sluice_stages      sluice_scope_stages         you                 any number        none
  *
  * Handles. A handle is a number in the clothes of a pointer: never follow it. It is checked by each
  * call: NULL, a handle that was released, one of another kind and garbage are answered with
@@ -77,6 +90,9 @@
 #define SLUICE_FEED_OPTIONS_INIT { (uint32_t)sizeof(sluice_feed_options), false, 0, NULL, 0 }
 #define SLUICE_FEED_STATS_INIT { (uint32_t)sizeof(sluice_feed_stats_t), false, 0, 0, 0, 0, 0, 0 }
 #define SLUICE_FEED_META_INIT { (uint32_t)sizeof(sluice_feed_meta), 0, 0, 0, 0, 0 }
+#define SLUICE_EDGE_OPTIONS_INIT \
+  { (uint32_t)sizeof(sluice_edge_options), SLUICE_OVERFLOW_BACKPRESSURE, 16, UINT64_MAX }
+#define SLUICE_STAGE_INFO_INIT { (uint32_t)sizeof(sluice_stage_info), NULL, 0, 0, 0, 0, 0, 0 }
 #define SLUICE_CAP_INFO_INIT \
   { (uint32_t)sizeof(sluice_cap_info), false, false, NULL, NULL, NULL, NULL }
 
@@ -197,6 +213,26 @@ enum sluice_status
    * The live feed's ring was full and its policy is to fail rather than to drop.
    */
   SLUICE_FEED_OVERRUN = 24,
+  /**
+   * A bounded queue between two stages was full and its strategy is to fail.
+   */
+  SLUICE_BUFFER_OVERFLOW = 25,
+  /**
+   * A user's function in a stage failed or panicked.
+   */
+  SLUICE_STAGE_FAILED = 26,
+  /**
+   * A stage that takes one subscriber has one already.
+   */
+  SLUICE_ALREADY_SUBSCRIBED = 27,
+  /**
+   * The scope was shut down: it runs nothing more.
+   */
+  SLUICE_SCOPE_SHUT_DOWN = 28,
+  /**
+   * The plan of stages could lock up, or cannot do what it says.
+   */
+  SLUICE_PLAN_REFUSED = 29,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -353,6 +389,143 @@ typedef int32_t sluice_event_kind_t;
 #endif // __cplusplus
 
 /**
+ * What became of an element that was offered.
+ */
+enum sluice_offer
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It is in the queue.
+   */
+  SLUICE_OFFER_ENQUEUED = 0,
+  /**
+   * It was discarded by the overflow strategy, and counted.
+   */
+  SLUICE_OFFER_DROPPED = 1,
+  /**
+   * The queue is completed, or what is below went away: it was not taken, and let go of.
+   */
+  SLUICE_OFFER_QUEUE_CLOSED = 2,
+  /**
+   * The queue has failed, with the same error for everybody: it was not taken, and let go of.
+   */
+  SLUICE_OFFER_FAILURE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sluice_offer sluice_offer;
+#else
+typedef int32_t sluice_offer;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Where a completion stands. Everything but pending is final.
+ *
+ */
+enum sluice_completion_state_t
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Not settled yet.
+   */
+  SLUICE_COMPLETION_PENDING = 0,
+  /**
+   * It has its elements.
+   */
+  SLUICE_COMPLETION_SUCCESS = 1,
+  /**
+   * It failed.
+   */
+  SLUICE_COMPLETION_FAILURE = 2,
+  /**
+   * It was cancelled, or its promise went away.
+   */
+  SLUICE_COMPLETION_CANCELLED = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sluice_completion_state_t sluice_completion_state_t;
+#else
+typedef int32_t sluice_completion_state_t;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What a subscriber's probe received.
+ */
+enum sluice_signal
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * An element.
+   */
+  SLUICE_SIGNAL_NEXT = 0,
+  /**
+   * The end, as it should be.
+   */
+  SLUICE_SIGNAL_COMPLETE = 1,
+  /**
+   * The end, with its reason.
+   */
+  SLUICE_SIGNAL_ERROR = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sluice_signal sluice_signal;
+#else
+typedef int32_t sluice_signal;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What becomes of an element that finds its queue full.
+ */
+enum sluice_overflow
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It waits for room.
+   */
+  SLUICE_OVERFLOW_BACKPRESSURE = 0,
+  /**
+   * The oldest element of the queue makes room.
+   */
+  SLUICE_OVERFLOW_DROP_HEAD = 1,
+  /**
+   * The newest element of the queue makes room.
+   */
+  SLUICE_OVERFLOW_DROP_TAIL = 2,
+  /**
+   * It is discarded itself.
+   */
+  SLUICE_OVERFLOW_DROP_NEW = 3,
+  /**
+   * All elements of the queue make room.
+   */
+  SLUICE_OVERFLOW_DROP_BUFFER = 4,
+  /**
+   * The queue fails with SLUICE_BUFFER_OVERFLOW, once what it holds was taken.
+   */
+  SLUICE_OVERFLOW_FAIL = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sluice_overflow sluice_overflow;
+#else
+typedef int32_t sluice_overflow;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * What cartridges may do on the network.
  */
 enum sluice_policy
@@ -406,6 +579,18 @@ typedef struct sluice_cartridge sluice_cartridge;
 typedef struct sluice_command sluice_command;
 
 /**
+ * The result of a sink, or of a sluice_promise. Every waiter gets the same answer. Letting it go does
+ * not cancel anything.
+ */
+typedef struct sluice_completion sluice_completion;
+
+/**
+ * A list of elements, which it keeps alive. Lists are what results are handed out as; a stage that
+ * makes groups hands down elements whose value is a sluice_elements, borrowed like any other value.
+ */
+typedef struct sluice_elements sluice_elements;
+
+/**
  * A host of cartridges.
  */
 typedef struct sluice_engine sluice_engine;
@@ -426,9 +611,19 @@ typedef struct sluice_event sluice_event;
 typedef struct sluice_feed sluice_feed;
 
 /**
+ * A blueprint with an input and an output. Immutable, as sluice_source is.
+ */
+typedef struct sluice_flow sluice_flow;
+
+/**
  * A sender's credit for one stream, in chunks. First come, first served.
  */
 typedef struct sluice_gate sluice_gate;
+
+/**
+ * A blueprint with neither input nor output left: it can run, as often as one likes.
+ */
+typedef struct sluice_graph sluice_graph;
 
 /**
  * A stream of values to read. Consuming is what grants credit (L10).
@@ -451,9 +646,21 @@ typedef struct sluice_items sluice_items;
 typedef struct sluice_manifest sluice_manifest;
 
 /**
+ * Feeds a source. When the last reference goes without sluice_manual_complete or _fail, the source
+ * fails with SLUICE_CANCELLED: a producer that is lost is not a producer that is done.
+ */
+typedef struct sluice_manual sluice_manual;
+
+/**
  * A waiting operation in progress: acquire, receive, write, the next request.
  */
 typedef struct sluice_op sluice_op;
+
+/**
+ * What a pipeline gives. Taking is what makes demand: the pipeline runs ahead by the outlet's capacity
+ * and no further. Each element reaches one taker. With the last reference the pipeline is cancelled.
+ */
+typedef struct sluice_outlet sluice_outlet;
 
 /**
  * A stream of values to write. The first emission starts it in the mode of that call.
@@ -464,6 +671,12 @@ typedef struct sluice_output sluice_output;
  * A cartridge that an engine can call.
  */
 typedef struct sluice_peer sluice_peer;
+
+/**
+ * The side that settles a completion of yours. One transition wins; with the last reference a promise
+ * that is pending is cancelled.
+ */
+typedef struct sluice_promise sluice_promise;
 
 /**
  * One call that a handler serves. It ends once: finished, failed, or, when the last handle of it and
@@ -477,6 +690,16 @@ typedef struct sluice_request sluice_request;
 typedef struct sluice_router sluice_router;
 
 /**
+ * What a run gives, each to be taken once.
+ */
+typedef struct sluice_run sluice_run;
+
+/**
+ * Owns what runs on it. With its last reference everything is stopped, as sluice_scope_shutdown does.
+ */
+typedef struct sluice_scope sluice_scope;
+
+/**
  * The same stream as its output, for a thread that outlives the handler's own. It cannot start or
  * close the stream by itself; its calls fail with the reason once the request has ended.
  */
@@ -486,6 +709,27 @@ typedef struct sluice_sender sluice_sender;
  * A cartridge's connection to its host.
  */
 typedef struct sluice_session sluice_session;
+
+/**
+ * A blueprint with one input. Immutable, as sluice_source is.
+ */
+typedef struct sluice_sink sluice_sink;
+
+/**
+ * A blueprint with one output. Immutable: it can be used in as many graphs, and run as often, as one
+ * likes. What a blueprint is made of it keeps alive by itself.
+ */
+typedef struct sluice_source sluice_source;
+
+/**
+ * The stages of a scope at one moment.
+ */
+typedef struct sluice_stages sluice_stages;
+
+/**
+ * A sink that a test plays: nothing is asked for but by sluice_subscriber_request.
+ */
+typedef struct sluice_subscriber sluice_subscriber;
 
 /**
  * The end of a call that succeeded.
@@ -785,6 +1029,207 @@ typedef struct {
    */
   uint64_t gap_duration_us;
 } sluice_feed_meta;
+
+/**
+ * A value that passes through streams. A call that takes it over owns it from then on: `release`
+ * runs exactly once, on any thread, with no lock of the library held, when the last stage, queue or
+ * list lets go of it. A stage that passes an element on passes the same value: nothing is copied.
+ */
+typedef struct {
+  /**
+   * Yours; the library never follows it.
+   */
+  void *value;
+  /**
+   * Frees the value. NULL: nothing to free.
+   */
+  void (*release)(void *value);
+  /**
+   * What it counts for on an edge that is limited in bytes.
+   */
+  uint64_t bytes;
+} sluice_element;
+
+/**
+ * The counters of a stage, in elements. Begin with SLUICE_STAGE_INFO_INIT. Exact at a quiet point, a
+ * close guess while the stage works.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_STAGE_INFO_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * Its kind, or what it was named; borrowed from the sluice_stages, NUL-terminated.
+   */
+  const char *name;
+  /**
+   * Asked for below and not handed down yet.
+   */
+  uint64_t downstream;
+  /**
+   * Asked for above and not arrived yet.
+   */
+  uint64_t upstream;
+  /**
+   * Arrived and not left yet.
+   */
+  uint64_t held;
+  /**
+   * Handed down so far.
+   */
+  uint64_t passed;
+  /**
+   * Signals that came after the end and were dropped.
+   */
+  uint64_t late;
+  /**
+   * Elements that an overflow strategy discarded.
+   */
+  uint64_t lost;
+} sluice_stage_info;
+
+/**
+ * The queue between two threads. Begin with SLUICE_EDGE_OPTIONS_INIT: 16 elements, no limit in bytes,
+ * backpressure.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_EDGE_OPTIONS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * A sluice_overflow.
+   */
+  int32_t overflow;
+  /**
+   * Elements that it can hold, at least 1. No memory is reserved for them.
+   */
+  uint64_t capacity;
+  /**
+   * Bytes that it can hold, by what elements say of themselves; UINT64_MAX: any number, and not 0. An
+   * empty queue takes one element of any size.
+   */
+  uint64_t bytes;
+} sluice_edge_options;
+
+/**
+ * Gives the elements of one run, one a call. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Called for each element that was asked for; it may wait. Writes the next one to `out`
+   * and answers SLUICE_OK, or SLUICE_END_OF_STREAM.
+   */
+  int32_t (*call)(void *ctx, sluice_element *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_puller;
+
+/**
+ * Opens what one run pulls from. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Called once a run, on the thread that runs the graph. Writes to `out`, which is the
+   * library's with SLUICE_OK.
+   */
+  int32_t (*call)(void *ctx, sluice_puller *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_opener;
+
+/**
+ * Makes one element of another.
+ *
+ * This and the structs like it hold a function of yours that stages call. `call` runs on a thread of
+ * the scope (in a stepped scope on the one that settles it), with no lock of the library held; one
+ * run calls it from one thread at a time, several runs of one blueprint at once. It answers SLUICE_OK,
+ * or a status that fails the stream: with `*err` if it is set, which is the library's then. What it is
+ * shown it borrows, for the time of the call. It may not jump out, nor throw. `release` runs exactly
+ * once for every struct that was handed over, whatever the call that took it answered: when the last
+ * blueprint and the last run with it are gone.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes what comes out to `out`, which is the library's with SLUICE_OK.
+   */
+  int32_t (*call)(void *ctx, void *value, sluice_element *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_mapper;
+
+/**
+ * Says yes or no to an element. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes its answer to `out`, which holds false before.
+   */
+  int32_t (*call)(void *ctx, void *value, bool *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_predicate;
+
+/**
+ * Looks at an element. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL.
+   */
+  int32_t (*call)(void *ctx, void *value, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_observer;
+
+/**
+ * Makes the next state of a state and an element. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes the next state to `out`: a value of its own, for the state before is let go of.
+   */
+  int32_t (*call)(void *ctx, void *state, void *value, sluice_element *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_folder;
 
 #ifdef __cplusplus
 extern "C" {
@@ -3741,6 +4186,1055 @@ sluice_status sluice_feed_stats(const sluice_feed *feed, sluice_feed_stats_t *ou
  */
 sluice_status sluice_item_feed_meta(const sluice_item *item,
                                     sluice_feed_meta *out);
+
+/**
+ * Makes an empty list.
+ *
+ * out      the list, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_elements_new(sluice_elements **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_elements_retain(const sluice_elements *elements);
+
+/**
+ * Takes a reference away; with the last one the list lets go of its elements.
+ *
+ * elements  may be NULL
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads   any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_elements_release(sluice_elements *elements);
+
+/**
+ * Puts an element at the end of a list.
+ *
+ * element  taken over on SLUICE_OK; stays yours otherwise
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_elements_push(const sluice_elements *elements, const sluice_element *element);
+
+/**
+ * How many elements a list has.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_elements_count(const sluice_elements *elements, size_t *out);
+
+/**
+ * The value of an element of a list.
+ *
+ * index    from 0
+ * out      borrowed: alive as long as the list is
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also behind the end | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_elements_value(const sluice_elements *elements, size_t index, void **out);
+
+/**
+ * Makes a scope that runs each chain of stages on a thread of its own.
+ *
+ * name     for errors; may be NULL
+ * out      the scope, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_new(const char *name, size_t name_len, sluice_scope **out);
+
+/**
+ * The same with a clock that stands still until sluice_scope_advance moves it, for tests of stages
+ * that wait for time.
+ *
+ * name     for errors; may be NULL
+ * out      the scope, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_new_hand(const char *name, size_t name_len, sluice_scope **out);
+
+/**
+ * Makes a scope without threads, for tests: stages run in sluice_scope_settle only, on its thread, in
+ * an order that the seed decides, on a clock moved by hand. The same seed gives the same order.
+ *
+ * name     for errors; may be NULL
+ * seed     any number
+ * out      the scope, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_new_stepped(const char *name,
+                                       size_t name_len,
+                                       uint64_t seed,
+                                       sluice_scope **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_retain(const sluice_scope *scope);
+
+/**
+ * Takes a reference away; with the last one all that runs is stopped, waiting up to a second for
+ * functions of yours that still run. Say sluice_scope_shutdown before to know that it has stopped.
+ *
+ * scope    may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; waits as said
+ */
+sluice_status sluice_scope_release(sluice_scope *scope);
+
+/**
+ * Runs what can run in a stepped scope until nothing can. Does nothing in one with threads.
+ *
+ * out_turns  may be NULL; how many turns that took
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    one at a time on one scope; runs your functions
+ */
+sluice_status sluice_scope_settle(const sluice_scope *scope, uint64_t *out_turns);
+
+/**
+ * Moves a clock made by hand, and in a stepped scope runs what that wakes.
+ *
+ * micros   microseconds
+ * returns  SLUICE_OK | SLUICE_WRONG_MODE: the scope has the machine's clock | SLUICE_INVALID_ARGUMENT |
+ *          SLUICE_FORKED
+ * threads  one at a time on one stepped scope; may run your functions
+ */
+sluice_status sluice_scope_advance(const sluice_scope *scope,
+                                   uint64_t micros);
+
+/**
+ * Stops everything on a scope, for good, and waits until it has: what queues hold is released, whoever
+ * waits to offer is told, completions that are pending are cancelled. A function of yours is not
+ * interrupted. May be called again.
+ *
+ * timeout_ms  milliseconds from now; SLUICE_FOREVER = no limit
+ * err         may be NULL; names what still runs
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits
+ */
+sluice_status sluice_scope_shutdown(const sluice_scope *scope,
+                                    int64_t timeout_ms,
+                                    sluice_error **err);
+
+/**
+ * How many chains of stages run now.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_running(const sluice_scope *scope, size_t *out);
+
+/**
+ * Every stage that runs now, in the order they were made.
+ *
+ * out      the list, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_stages(const sluice_scope *scope, sluice_stages **out);
+
+/**
+ * Lets a list go, and the names that it lent.
+ *
+ * stages   may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_stages_release(sluice_stages *stages);
+
+/**
+ * How many stages a list has.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_stages_count(const sluice_stages *stages, size_t *out);
+
+/**
+ * The counters of a stage now, also after it has ended.
+ *
+ * index    from 0
+ * out      begin with SLUICE_STAGE_INFO_INIT
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also behind the end | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_stages_info(const sluice_stages *stages, size_t index, sluice_stage_info *out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_retain(const sluice_source *source);
+
+/**
+ * Takes a reference away. What was made of the blueprint lives on.
+ *
+ * source   may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_source_release(sluice_source *source);
+
+/**
+ * A source that is fed by hand: each run of it gives a sluice_manual.
+ *
+ * options  the queue that is fed; NULL: the default ones
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_manual(const sluice_edge_options *options,
+                                   sluice_source **out,
+                                   sluice_error **err);
+
+/**
+ * A source that a test plays: as sluice_source_manual, but nothing can be offered without demand from
+ * below. Its sluice_manual is the publisher's probe.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_probe(sluice_source **out);
+
+/**
+ * A source that pulls from a function of yours, one call for each element that is asked for.
+ *
+ * opener   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_pull(const sluice_opener *opener, sluice_source **out);
+
+/**
+ * A source of the elements that a list holds now.
+ *
+ * elements  stays yours
+ * out       the blueprint, yours to release
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_source_elements(const sluice_elements *elements, sluice_source **out);
+
+/**
+ * A source of one element.
+ *
+ * element  taken over on SLUICE_OK; stays yours otherwise
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_single(const sluice_element *element, sluice_source **out);
+
+/**
+ * A source of numbers: the value of each element is the number itself, as a uintptr_t, and there is
+ * nothing to free.
+ *
+ * first    the first number
+ * end      the number behind the last
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_range(size_t first, size_t end, sluice_source **out);
+
+/**
+ * A source without elements that completes.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_empty(sluice_source **out);
+
+/**
+ * A source without elements that fails.
+ *
+ * error    stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_failed(const sluice_error *error, sluice_source **out);
+
+/**
+ * A source, then a flow.
+ *
+ * source, flow  stay yours
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_source_via(const sluice_source *source,
+                                const sluice_flow *flow,
+                                sluice_source **out);
+
+/**
+ * A source, closed by a sink.
+ *
+ * source, sink  stay yours
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_source_to(const sluice_source *source,
+                               const sluice_sink *sink,
+                               sluice_graph **out);
+
+/**
+ * The same source under another name in sluice_scope_stages and in errors.
+ *
+ * source   stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_named(const sluice_source *source,
+                                  const char *name,
+                                  size_t name_len,
+                                  sluice_source **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_retain(const sluice_flow *flow);
+
+/**
+ * Takes a reference away. What was made of the blueprint lives on.
+ *
+ * flow     may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_flow_release(sluice_flow *flow);
+
+/**
+ * Each element through a function.
+ *
+ * mapper   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_map(const sluice_mapper *mapper, sluice_flow **out);
+
+/**
+ * The elements that a function says true of. For each that is dropped another is asked for.
+ *
+ * predicate  taken over
+ * out        the blueprint, yours to release
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_flow_filter(const sluice_predicate *predicate, sluice_flow **out);
+
+/**
+ * Shows each element to a function.
+ *
+ * observer  taken over
+ * out       the blueprint, yours to release
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_flow_tap(const sluice_observer *observer, sluice_flow **out);
+
+/**
+ * The first elements. Never asks for more; cancels what is above straight after the last.
+ *
+ * n        elements
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_take(uint64_t n, sluice_flow **out);
+
+/**
+ * All but the first elements.
+ *
+ * n        elements
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_drop(uint64_t n, sluice_flow **out);
+
+/**
+ * The elements up to the first that a function says false of; then what is above is cancelled.
+ *
+ * predicate  taken over
+ * out        the blueprint, yours to release
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_flow_take_while(const sluice_predicate *predicate, sluice_flow **out);
+
+/**
+ * All from the first element on that a function says false of.
+ *
+ * predicate  taken over
+ * out        the blueprint, yours to release
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_flow_drop_while(const sluice_predicate *predicate, sluice_flow **out);
+
+/**
+ * Each state of a function over the elements, beginning with what it makes of the first state and the
+ * first element.
+ *
+ * first    the first state; taken over on SLUICE_OK, stays yours otherwise
+ * folder   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_scan(const sluice_element *first,
+                               const sluice_folder *folder,
+                               sluice_flow **out);
+
+/**
+ * The last state of a function over all elements, once the source has completed; the first state if
+ * there was none.
+ *
+ * first    the first state; taken over on SLUICE_OK, stays yours otherwise
+ * folder   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_fold(const sluice_element *first,
+                               const sluice_folder *folder,
+                               sluice_flow **out);
+
+/**
+ * A boundary: what is above runs on a thread of its own, ahead by what the queue holds.
+ *
+ * options  NULL: the default ones
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_buffer(const sluice_edge_options *options,
+                                 sluice_flow **out,
+                                 sluice_error **err);
+
+/**
+ * A flow, then another.
+ *
+ * flow, next  stay yours
+ * out         the blueprint, yours to release
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_flow_via(const sluice_flow *flow, const sluice_flow *next, sluice_flow **out);
+
+/**
+ * A flow, closed downwards by a sink.
+ *
+ * flow, sink  stay yours
+ * out         the blueprint, yours to release
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_flow_to(const sluice_flow *flow, const sluice_sink *sink, sluice_sink **out);
+
+/**
+ * The same flow under another name in sluice_scope_stages and in errors.
+ *
+ * flow     stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_named(const sluice_flow *flow,
+                                const char *name,
+                                size_t name_len,
+                                sluice_flow **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_retain(const sluice_sink *sink);
+
+/**
+ * Takes a reference away. What was made of the blueprint lives on.
+ *
+ * sink     may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_sink_release(sluice_sink *sink);
+
+/**
+ * All elements, in order: its sluice_completion holds them. The memory is your affair: the list grows
+ * with the stream.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_collect(sluice_sink **out);
+
+/**
+ * Calls a function with each element; its sluice_completion holds none.
+ *
+ * observer  taken over
+ * out       the blueprint, yours to release
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_sink_foreach(const sluice_observer *observer, sluice_sink **out);
+
+/**
+ * The last state of a function over all elements: its sluice_completion holds that one.
+ *
+ * first    the first state; taken over on SLUICE_OK, stays yours otherwise
+ * folder   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_fold(const sluice_element *first,
+                               const sluice_folder *folder,
+                               sluice_sink **out);
+
+/**
+ * The first element, after which what is above is cancelled: its sluice_completion holds it, or none
+ * of an empty stream.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_first(sluice_sink **out);
+
+/**
+ * The last element: its sluice_completion holds it, or none of an empty stream.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_last(sluice_sink **out);
+
+/**
+ * Asks for everything and keeps nothing; its sluice_completion holds none.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_ignore(sluice_sink **out);
+
+/**
+ * Elements taken by hand: each run of it gives a sluice_outlet.
+ *
+ * options  the queue that is taken from; NULL: the default ones
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_outlet(const sluice_edge_options *options,
+                                 sluice_sink **out,
+                                 sluice_error **err);
+
+/**
+ * A sink that a test plays: each run of it gives a sluice_subscriber.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_probe(sluice_sink **out);
+
+/**
+ * The same sink under another name in sluice_scope_stages and in errors.
+ *
+ * sink     stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_named(const sluice_sink *sink,
+                                const char *name,
+                                size_t name_len,
+                                sluice_sink **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_graph_retain(const sluice_graph *graph);
+
+/**
+ * Takes a reference away. What runs goes on.
+ *
+ * graph    may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_graph_release(sluice_graph *graph);
+
+/**
+ * Runs a graph: fresh stages, fresh queues, fresh controls. If anything cannot be made, everything
+ * that this attempt made is taken back.
+ *
+ * graph, scope  stay yours
+ * out           what the run gives, yours to release
+ * err           may be NULL
+ * returns       SLUICE_OK | SLUICE_SCOPE_SHUT_DOWN | what an opener failed with | SLUICE_LIMIT_REACHED:
+ *               the system has no thread left | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads       any number at once; does not wait; runs openers
+ */
+sluice_status sluice_graph_run(const sluice_graph *graph,
+                               const sluice_scope *scope,
+                               sluice_run **out,
+                               sluice_error **err);
+
+/**
+ * Lets go of what was not taken: a manual source that nobody has fails, an outlet that nobody has is
+ * cancelled. What was taken lives on.
+ *
+ * run      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_run_release(sluice_run *run);
+
+/**
+ * Takes the next control of a manual source that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_manual(const sluice_run *run, sluice_manual **out);
+
+/**
+ * Takes the next result of a sink that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_completion(const sluice_run *run, sluice_completion **out);
+
+/**
+ * Takes the next outlet that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_outlet(const sluice_run *run, sluice_outlet **out);
+
+/**
+ * Takes the next subscriber's probe that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_subscriber(const sluice_run *run, sluice_subscriber **out);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_retain(const sluice_manual *manual);
+
+/**
+ * Takes a reference away. The last one fails a source that has not ended.
+ *
+ * manual   may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_release(sluice_manual *manual);
+
+/**
+ * Offers an element. Under backpressure it waits for room; no other strategy waits.
+ *
+ * element     taken over on SLUICE_OK, whatever became of it; stays yours otherwise
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         what became of it
+ * err         may be NULL; of a failed queue
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: there was no room | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_manual_offer(const sluice_manual *manual,
+                                  const sluice_element *element,
+                                  int64_t timeout_ms,
+                                  sluice_offer *out,
+                                  sluice_error **err);
+
+/**
+ * The same as an operation; sluice_op_take_offer has the result. Releasing it before it has answered
+ * lets go of the element.
+ *
+ * element  taken over on SLUICE_OK; stays yours otherwise
+ * out      the operation, yours to release; it answers SLUICE_OK
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_offer_start(const sluice_manual *manual,
+                                        const sluice_element *element,
+                                        sluice_op **out);
+
+/**
+ * Waits until `n` elements at once could be offered, without offering any.
+ *
+ * n           elements; more than the queue can hold waits for the end alone
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_CLOSED: the source is over |
+ *             SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_manual_ready(const sluice_manual *manual, uint64_t n, int64_t timeout_ms);
+
+/**
+ * The same as an operation.
+ *
+ * out      the operation, yours to release; it answers SLUICE_OK | SLUICE_CLOSED
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_ready_start(const sluice_manual *manual, uint64_t n, sluice_op **out);
+
+/**
+ * The source is done. What was accepted is delivered first.
+ *
+ * out_first  may be NULL; false if it had ended already
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_manual_complete(const sluice_manual *manual, bool *out_first);
+
+/**
+ * The source fails. What was accepted is delivered first.
+ *
+ * error      stays yours
+ * out_first  may be NULL; false if it had ended already
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_manual_fail(const sluice_manual *manual,
+                                 const sluice_error *error,
+                                 bool *out_first);
+
+/**
+ * How many elements could be offered now without waiting: in a probe, the demand from below.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_demand(const sluice_manual *manual, uint64_t *out);
+
+/**
+ * Elements that were accepted and have not gone on yet.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_held(const sluice_manual *manual, uint64_t *out);
+
+/**
+ * Elements that the overflow strategy discarded.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_lost(const sluice_manual *manual, uint64_t *out);
+
+/**
+ * Whether the source was completed, failed or cancelled from below.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_manual_is_over(const sluice_manual *manual, bool *out);
+
+/**
+ * Takes the result of an operation that answered SLUICE_OK: of an offer.
+ *
+ * err      may be NULL; of a failed queue
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+ *          taken already | SLUICE_FORKED
+ * threads  one at a time on one operation; does not wait
+ */
+sluice_status sluice_op_take_offer(const sluice_op *op, sluice_offer *out, sluice_error **err);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_completion_retain(const sluice_completion *completion);
+
+/**
+ * Takes a reference away. What runs goes on.
+ *
+ * completion  may be NULL
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads     any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_completion_release(sluice_completion *completion);
+
+/**
+ * Where a completion stands.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_completion_state(const sluice_completion *completion,
+                                      sluice_completion_state_t *out);
+
+/**
+ * Waits until a completion is settled.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         may be NULL; its elements, yours to release
+ * err         may be NULL
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: it is pending | what it failed with, or why it was cancelled
+ *             | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_completion_wait(const sluice_completion *completion,
+                                     int64_t timeout_ms,
+                                     sluice_elements **out,
+                                     sluice_error **err);
+
+/**
+ * The same as an operation; sluice_op_take_elements has the result.
+ *
+ * out      the operation, yours to release; it answers as sluice_completion_wait
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_completion_wait_start(const sluice_completion *completion, sluice_op **out);
+
+/**
+ * Takes the result of an operation that answered SLUICE_OK: of a completion or an outlet.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+ *          taken already | SLUICE_FORKED
+ * threads  one at a time on one operation; does not wait
+ */
+sluice_status sluice_op_take_elements(const sluice_op *op, sluice_elements **out);
+
+/**
+ * Makes a promise, pending.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_promise_new(sluice_promise **out);
+
+/**
+ * Takes a reference away; a promise that is pending is cancelled.
+ *
+ * promise  may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_promise_release(sluice_promise *promise);
+
+/**
+ * The side that waits.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_promise_completion(const sluice_promise *promise, sluice_completion **out);
+
+/**
+ * Keeps a promise with one element.
+ *
+ * element    taken over on SLUICE_OK; stays yours otherwise
+ * out_first  may be NULL; false if it was settled before: the element is let go of then
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_promise_success(const sluice_promise *promise,
+                                     const sluice_element *element,
+                                     bool *out_first);
+
+/**
+ * Fails a promise.
+ *
+ * error      stays yours
+ * out_first  may be NULL; false if it was settled before
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_promise_failure(const sluice_promise *promise,
+                                     const sluice_error *error,
+                                     bool *out_first);
+
+/**
+ * Cancels a promise.
+ *
+ * out_first  may be NULL; false if it was settled before
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_promise_cancel(const sluice_promise *promise, bool *out_first);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_outlet_retain(const sluice_outlet *outlet);
+
+/**
+ * Takes a reference away. The last one cancels the pipeline.
+ *
+ * outlet   may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_outlet_release(sluice_outlet *outlet);
+
+/**
+ * Takes the next element.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         a list of that one element, yours to release
+ * err         may be NULL
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: nothing was taken | SLUICE_END_OF_STREAM | what the pipeline
+ *             failed with, the same each time | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_outlet_recv(const sluice_outlet *outlet,
+                                 int64_t timeout_ms,
+                                 sluice_elements **out,
+                                 sluice_error **err);
+
+/**
+ * The same as an operation; sluice_op_take_elements has the result.
+ *
+ * out      the operation, yours to release; it answers as sluice_outlet_recv
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_outlet_recv_start(const sluice_outlet *outlet, sluice_op **out);
+
+/**
+ * Cancels the pipeline and lets go of what the outlet holds. Later calls answer the end.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_outlet_cancel(const sluice_outlet *outlet);
+
+/**
+ * Elements that wait to be taken.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_outlet_held(const sluice_outlet *outlet, uint64_t *out);
+
+/**
+ * Takes a reference away.
+ *
+ * subscriber  may be NULL
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_subscriber_release(sluice_subscriber *subscriber);
+
+/**
+ * Asks for elements.
+ *
+ * n        elements; 0 is ignored; they add up, to 2^64 - 1
+ * returns  SLUICE_OK | SLUICE_CLOSED: a terminal was taken before | SLUICE_INVALID_ARGUMENT |
+ *          SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_subscriber_request(const sluice_subscriber *subscriber, uint64_t n);
+
+/**
+ * Wants no more: everything above is cancelled.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run release functions
+ */
+sluice_status sluice_subscriber_cancel(const sluice_subscriber *subscriber);
+
+/**
+ * Waits for the next signal and takes it.
+ *
+ * timeout_ms   milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out          what came
+ * out_element  may be NULL; of SLUICE_SIGNAL_NEXT: a list of the element, yours to release
+ * err          may be NULL; of SLUICE_SIGNAL_ERROR: the reason, yours to release
+ * returns      SLUICE_OK | SLUICE_TIMED_OUT: nothing came | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads      any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_signal(const sluice_subscriber *subscriber,
+                                       int64_t timeout_ms,
+                                       sluice_signal *out,
+                                       sluice_elements **out_element,
+                                       sluice_error **err);
+
+/**
+ * The same as an operation; sluice_op_take_signal has the result.
+ *
+ * out      the operation, yours to release; it answers SLUICE_OK
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_subscriber_signal_start(const sluice_subscriber *subscriber, sluice_op **out);
+
+/**
+ * Takes the result of an operation that answered SLUICE_OK: of a subscriber's probe.
+ *
+ * out          what came
+ * out_element  may be NULL; of SLUICE_SIGNAL_NEXT: a list of the element, yours to release
+ * err          may be NULL; of SLUICE_SIGNAL_ERROR: the reason, yours to release
+ * returns      SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+ *              taken already | SLUICE_FORKED
+ * threads      one at a time on one operation; does not wait
+ */
+sluice_status sluice_op_take_signal(const sluice_op *op,
+                                    sluice_signal *out,
+                                    sluice_elements **out_element,
+                                    sluice_error **err);
 
 #ifdef __cplusplus
 }  // extern "C"

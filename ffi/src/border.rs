@@ -56,6 +56,15 @@ pub(crate) fn text<'a>(text: *const libc::c_char, len: usize) -> Result<&'a str,
     Ok(text_opt(text, len)?.unwrap_or(""))
 }
 
+/// Reads a struct of the caller.
+pub(crate) fn read<T: Copy>(theirs: *const T) -> Result<T, Fail> {
+    if theirs.is_null() {
+        return Err(invalid("a struct that has to be there is NULL"));
+    }
+    // SAFETY: the caller's duty: the pointer is NULL or leads to one readable `T`.
+    Ok(unsafe { theirs.read() })
+}
+
 /// Fails unless `out` can be written, so that a call without a place for its answer does nothing.
 pub(crate) fn need<T>(out: *mut T) -> Result<(), Fail> {
     if out.is_null() { Err(Status::SLUICE_INVALID_ARGUMENT.into()) } else { Ok(()) }

@@ -5,7 +5,7 @@ use sluicegate::{Error, ErrorKind};
 
 use crate::border::{self, Text};
 use crate::error::{Class, ErrorObject};
-use crate::guard::{block, guard, guard_with};
+use crate::guard::{block, guard, guard_with, limit};
 use crate::handle::{self, object};
 use crate::input::Input;
 use crate::op::{self, Op, Outcome};
@@ -345,6 +345,26 @@ pub unsafe extern "C" fn sluice_call_close_stream(
         handle::get(call)?.call.close_stream(stream);
         Ok(())
     })
+}
+
+/// Allows the call `limit_ms` from now. When it passes, whatever waits for the call anywhere (credit,
+/// room on the link, a value, an event, the end) gets SLUICE_TIMED_OUT with what stood still in the
+/// message, what came and was not read is forgotten, and the handler is told by a CANCEL with code
+/// DEADLINE_EXCEEDED (L13). Nothing happens once the call has ended. The last limit that was set
+/// counts.
+///
+/// limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+/// err       may be NULL
+/// returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+///           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_call_limit(
+    call: *const Call,
+    limit_ms: i64,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || Ok(handle::get(call)?.call.limit(limit(limit_ms))?))
 }
 
 /// Cancels the call: every waiter of it is released with the reason (L13, L17), and the handler is

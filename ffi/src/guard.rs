@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use sluicegate::{Broken, Deadline, Error};
 
@@ -82,6 +83,11 @@ pub(crate) fn block<T>(
         Ok(answer) => Ok(answer?),
         Err(_) => Err(Status::SLUICE_TIMED_OUT.into()),
     }
+}
+
+/// A limit for the whole of something; one that is no limit is the longest there is.
+pub(crate) fn limit(limit_ms: i64) -> Duration {
+    u64::try_from(limit_ms).map_or(Duration::MAX, Duration::from_millis)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use sluicegate::{InputStream, Mode, TryRecv, Value};
 
 use crate::border::{self, Text};
 use crate::error::ErrorObject;
-use crate::guard::{block, guard, guard_with};
+use crate::guard::{block, guard, guard_with, limit};
 use crate::handle::{self, object};
 use crate::item::{Item, Items};
 use crate::op::{self, Op, Outcome};
@@ -319,6 +319,24 @@ pub unsafe extern "C" fn sluice_input_cancel(input: *const Input) -> Status {
         handle::get(input)?.stream.cancel();
         Ok(())
     })
+}
+
+/// Allows the stream `limit_ms` from now. When it passes before the end of the stream has come, the
+/// request of the stream ends as by sluice_call_limit or sluice_request_limit, whether somebody waits
+/// for a value or values lie unread. The last limit that was set counts.
+///
+/// limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+/// err       may be NULL
+/// returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+///           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_input_limit(
+    input: *const Input,
+    limit_ms: i64,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || Ok(handle::get(input)?.stream.limit(limit(limit_ms))?))
 }
 
 /// The stream's figures now.

@@ -66,6 +66,8 @@ mod call;
 
 mod feed;
 
+mod flow;
+
 // What they stand on.
 mod border;
 mod emitter;

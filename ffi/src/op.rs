@@ -11,6 +11,7 @@ use sluicegate::{Deadline, Error, InputStream, Value};
 use crate::border;
 use crate::call::{Event, Terminal};
 use crate::error::{self, ErrorObject};
+use crate::flow::{Held, OfferAnswer, Told};
 use crate::guard::{Fail, contain, guard, guard_with};
 use crate::handle::{self, object};
 use crate::input::Input;
@@ -32,6 +33,9 @@ pub(crate) enum Outcome {
     Event(sluicegate::Event),
     Reason(Error),
     Count(u64),
+    Elements(Vec<Held>),
+    Offer(OfferAnswer),
+    Told(Told),
 }
 
 impl Outcome {
@@ -171,7 +175,10 @@ impl Op {
         }
     }
 
-    fn take_outcome<T>(&self, pick: impl FnOnce(Outcome) -> Result<T, Outcome>) -> Result<T, Fail> {
+    pub(crate) fn take_outcome<T>(
+        &self,
+        pick: impl FnOnce(Outcome) -> Result<T, Outcome>,
+    ) -> Result<T, Fail> {
         let mut state = self.state.lock();
         let State::Answered(place) = &mut *state else {
             return Err(Status::SLUICE_INVALID_ARGUMENT.into());

@@ -6,7 +6,7 @@ use sluicegate::{OutputStream, Value};
 use crate::border::{self, Text};
 use crate::emitter;
 use crate::error::ErrorObject;
-use crate::guard::{block, guard, guard_with};
+use crate::guard::{block, guard, guard_with, limit};
 use crate::handle::{self, object};
 use crate::item::{self, Item};
 use crate::op::{self, Op};
@@ -453,6 +453,24 @@ pub unsafe extern "C" fn sluice_output_sender(
     out: *mut *mut Sender,
 ) -> Status {
     guard(|| border::put_new(out, Sender(handle::get(output)?.0.sender())))
+}
+
+/// Allows the stream `limit_ms` from now. When it passes before the stream is closed, the request of
+/// the stream ends as by sluice_call_limit or sluice_request_limit, whatever is waited for: credit,
+/// room on the link, or nothing just now. The last limit that was set counts.
+///
+/// limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+/// err       may be NULL
+/// returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+///           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_output_limit(
+    output: *const Output,
+    limit_ms: i64,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || Ok(handle::get(output)?.0.limit(limit(limit_ms))?))
 }
 
 /// The stream's figures now.

@@ -6,7 +6,7 @@ use sluicegate::{AttributionClass, Reason};
 use crate::border::{self, Text};
 use crate::call::Call;
 use crate::error::{self, ErrorObject};
-use crate::guard::{Fail, block, guard, guard_with};
+use crate::guard::{Fail, block, guard, guard_with, limit};
 use crate::handle::{self, object};
 use crate::input::Input;
 use crate::op::{self, Op, Outcome};
@@ -276,6 +276,25 @@ pub unsafe extern "C" fn sluice_request_peer(
         let cap = border::text(cap, cap_len)?;
         border::put_new(out, Call::new(handle::get(request)?.request.peer(cap)?))
     })
+}
+
+/// Allows the request `limit_ms` from now. When it passes, the caller is told by an ERR with code
+/// DEADLINE_EXCEEDED, whatever waits for the request gets SLUICE_TIMED_OUT with what stood still in
+/// the message (L13), and what the handler still does for it has no effect. Nothing happens once the
+/// request has ended. The last limit that was set counts.
+///
+/// limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+/// err       may be NULL
+/// returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+///           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_request_limit(
+    request: *const Request,
+    limit_ms: i64,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || Ok(handle::get(request)?.request.limit(limit(limit_ms))?))
 }
 
 /// Why the handler has to stop: cancelled, failed by the protocol, or the host is gone.

@@ -61,10 +61,20 @@ pub enum Status {
     SLUICE_WRONG_MODE = 23,
     /// The live feed's ring was full and its policy is to fail rather than to drop.
     SLUICE_FEED_OVERRUN = 24,
+    /// A bounded queue between two stages was full and its strategy is to fail.
+    SLUICE_BUFFER_OVERFLOW = 25,
+    /// A user's function in a stage failed or panicked.
+    SLUICE_STAGE_FAILED = 26,
+    /// A stage that takes one subscriber has one already.
+    SLUICE_ALREADY_SUBSCRIBED = 27,
+    /// The scope was shut down: it runs nothing more.
+    SLUICE_SCOPE_SHUT_DOWN = 28,
+    /// The plan of stages could lock up, or cannot do what it says.
+    SLUICE_PLAN_REFUSED = 29,
 }
 
 impl Status {
-    const ALL: [Status; 25] = [
+    const ALL: [Status; 30] = [
         Status::SLUICE_OK,
         Status::SLUICE_WAIT,
         Status::SLUICE_TIMED_OUT,
@@ -90,6 +100,11 @@ impl Status {
         Status::SLUICE_LIMIT_REACHED,
         Status::SLUICE_WRONG_MODE,
         Status::SLUICE_FEED_OVERRUN,
+        Status::SLUICE_BUFFER_OVERFLOW,
+        Status::SLUICE_STAGE_FAILED,
+        Status::SLUICE_ALREADY_SUBSCRIBED,
+        Status::SLUICE_SCOPE_SHUT_DOWN,
+        Status::SLUICE_PLAN_REFUSED,
     ];
 }
 

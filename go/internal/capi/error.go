@@ -7,29 +7,34 @@ import "C"
 
 // The numbers of the error kinds, from the header.
 const (
-	TimedOut        = C.SLUICE_TIMED_OUT
-	Closed          = C.SLUICE_CLOSED
-	EndOfStream     = C.SLUICE_END_OF_STREAM
-	Cancelled       = C.SLUICE_CANCELLED
-	CreditViolation = C.SLUICE_CREDIT_VIOLATION
-	PeerDied        = C.SLUICE_PEER_DIED
-	InvalidArgument = C.SLUICE_INVALID_ARGUMENT
-	FrameTooLarge   = C.SLUICE_FRAME_TOO_LARGE
-	Malformed       = C.SLUICE_MALFORMED
-	Protocol        = C.SLUICE_PROTOCOL
-	Handshake       = C.SLUICE_HANDSHAKE
-	Checksum        = C.SLUICE_CHECKSUM
-	Unbounded       = C.SLUICE_UNBOUNDED
-	Remote          = C.SLUICE_REMOTE
-	IO              = C.SLUICE_IO
-	Spawn           = C.SLUICE_SPAWN
-	Forked          = C.SLUICE_FORKED
-	Broken          = C.SLUICE_BROKEN
-	Panic           = C.SLUICE_PANIC
-	NoHandler       = C.SLUICE_NO_HANDLER
-	LimitReached    = C.SLUICE_LIMIT_REACHED
-	WrongMode       = C.SLUICE_WRONG_MODE
-	FeedOverrun     = C.SLUICE_FEED_OVERRUN
+	TimedOut          = C.SLUICE_TIMED_OUT
+	Closed            = C.SLUICE_CLOSED
+	EndOfStream       = C.SLUICE_END_OF_STREAM
+	Cancelled         = C.SLUICE_CANCELLED
+	CreditViolation   = C.SLUICE_CREDIT_VIOLATION
+	PeerDied          = C.SLUICE_PEER_DIED
+	InvalidArgument   = C.SLUICE_INVALID_ARGUMENT
+	FrameTooLarge     = C.SLUICE_FRAME_TOO_LARGE
+	Malformed         = C.SLUICE_MALFORMED
+	Protocol          = C.SLUICE_PROTOCOL
+	Handshake         = C.SLUICE_HANDSHAKE
+	Checksum          = C.SLUICE_CHECKSUM
+	Unbounded         = C.SLUICE_UNBOUNDED
+	Remote            = C.SLUICE_REMOTE
+	IO                = C.SLUICE_IO
+	Spawn             = C.SLUICE_SPAWN
+	Forked            = C.SLUICE_FORKED
+	Broken            = C.SLUICE_BROKEN
+	Panic             = C.SLUICE_PANIC
+	NoHandler         = C.SLUICE_NO_HANDLER
+	LimitReached      = C.SLUICE_LIMIT_REACHED
+	WrongMode         = C.SLUICE_WRONG_MODE
+	FeedOverrun       = C.SLUICE_FEED_OVERRUN
+	BufferOverflow    = C.SLUICE_BUFFER_OVERFLOW
+	StageFailed       = C.SLUICE_STAGE_FAILED
+	AlreadySubscribed = C.SLUICE_ALREADY_SUBSCRIBED
+	ScopeShutDown     = C.SLUICE_SCOPE_SHUT_DOWN
+	PlanRefused       = C.SLUICE_PLAN_REFUSED
 )
 
 // An Error is what the library says about a failed call or the end of something.

@@ -14,11 +14,11 @@ static void every_status_has_a_name(void) {
   CHECK(strcmp(sluice_status_name(SLUICE_OK), "Ok") == 0);
   CHECK(strcmp(sluice_status_name(SLUICE_CREDIT_VIOLATION), "CreditViolation") == 0);
   CHECK(strcmp(sluice_status_code(SLUICE_CREDIT_VIOLATION), "CREDIT_VIOLATION") == 0);
-  for (status = SLUICE_OK; status <= SLUICE_FEED_OVERRUN; status++) {
+  for (status = SLUICE_OK; status <= SLUICE_PLAN_REFUSED; status++) {
     CHECK(strcmp(sluice_status_name(status), "Unknown") != 0);
     CHECK(strlen(sluice_status_text(status)) > 10);
   }
-  CHECK(strcmp(sluice_status_name(SLUICE_FEED_OVERRUN + 1), "Unknown") == 0);
+  CHECK(strcmp(sluice_status_name(SLUICE_PLAN_REFUSED + 1), "Unknown") == 0);
   CHECK(strcmp(sluice_status_name(-1), "Unknown") == 0);
   CHECK(strcmp(sluice_status_text(INT32_MIN), "Unknown") == 0);
 }

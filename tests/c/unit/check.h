@@ -25,6 +25,7 @@ extern const check_case stream_cases[];
 extern const check_case call_cases[];
 extern const check_case process_cases[];
 extern const check_case feed_cases[];
+extern const check_case flow_cases[];
 
 /* Notes a failure; the case goes on. Any thread. */
 void check_failed(const char *file, int line, const char *what, const char *detail);

@@ -1,0 +1,57 @@
+//! Streams between threads of one process: the core's blueprints over elements that own a foreign
+//! value.
+//!
+//! | file | what |
+//! |---|---|
+//! | `element` | an element and a list of them |
+//! | `callback` | the functions that a caller hands in |
+//! | `scope` | who owns what runs |
+//! | `source`, `stage`, `sink` | blueprints |
+//! | `graph` | a closed blueprint and what a run of it gives |
+//! | `manual`, `completion`, `outlet`, `probe` | the controls and results of a run |
+
+mod element;
+
+mod callback;
+
+mod scope;
+
+mod source;
+
+mod stage;
+
+mod sink;
+
+mod graph;
+
+mod manual;
+
+mod completion;
+
+mod outlet;
+
+mod probe;
+
+pub(crate) use element::Held;
+pub(crate) use manual::OfferAnswer;
+pub(crate) use probe::Told;
+
+use completion::Done;
+use sluicegate::flow;
+
+/// What a run gives, in the order of the stages that it came from.
+pub(crate) type Mats = Vec<Mat>;
+
+/// The control or result of one stage of a run.
+pub(crate) enum Mat {
+    Manual(flow::Manual<Held>),
+    Done(Done),
+    Outlet(flow::Outlet<Held>),
+    Subscriber(flow::Subscriber<Held>),
+}
+
+/// Both, the left one first.
+fn both(mut left: Mats, right: Mats) -> Mats {
+    left.extend(right);
+    left
+}
