@@ -3,6 +3,7 @@
 //! Every language's error codes, names and texts come from [`ErrorKind`]: the numbers are part of
 //! the C ABI, are never reused and never change their meaning.
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -176,7 +177,11 @@ struct Inner {
     code: String,
     class: AttributionClass,
     message: String,
+    cause: Option<Cause>,
 }
+
+/// What an error came from, in the words of whoever made it: another language's exception, say.
+pub type Cause = Arc<dyn Any + Send + Sync>;
 
 impl Error {
     /// An error of `kind` with the kind's own code and class.
@@ -193,7 +198,25 @@ impl Error {
         class: AttributionClass,
         message: impl Into<String>,
     ) -> Self {
-        Error(Arc::new(Inner { kind, code: code.into(), class, message: message.into() }))
+        let (code, message) = (code.into(), message.into());
+        Error(Arc::new(Inner { kind, code, class, message, cause: None }))
+    }
+
+    /// The same error with what it came from, which [`context`](Self::context) keeps.
+    #[must_use]
+    pub fn with_cause(&self, cause: Cause) -> Self {
+        self.with(self.message().to_owned(), Some(cause))
+    }
+
+    /// What it came from, if that was said.
+    #[must_use]
+    pub fn cause(&self) -> Option<&Cause> {
+        self.0.cause.as_ref()
+    }
+
+    fn with(&self, message: String, cause: Option<Cause>) -> Self {
+        let code = self.code().to_owned();
+        Error(Arc::new(Inner { kind: self.kind(), code, class: self.class(), message, cause }))
     }
 
     /// What went wrong, in one word.
@@ -229,7 +252,7 @@ impl Error {
         } else {
             format!("{context}: {}", self.0.message)
         };
-        Self::with_code(self.kind(), self.code(), self.class(), message)
+        self.with(message, self.0.cause.clone())
     }
 }
 
@@ -306,5 +329,12 @@ mod tests {
         assert_eq!(Reason::from("CANCELLED").code(), "CANCELLED");
         assert_eq!(Reason::from("").code(), "");
         assert_eq!(Reason::from("").to_string(), "Closed");
+    }
+
+    #[test]
+    fn what_an_error_came_from_stays_with_it() {
+        let error = Error::new(ErrorKind::Io, "gone").with_cause(Arc::new(7_u64)).context("here");
+        assert_eq!(error.cause().and_then(|cause| cause.downcast_ref()), Some(&7_u64));
+        assert_eq!(error, Error::new(ErrorKind::Io, "here: gone"), "the cause is not compared");
     }
 }

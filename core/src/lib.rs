@@ -63,7 +63,7 @@ pub mod wait;
 pub use cartridge::{Cap, CapInfo, Cartridge, Manifest, Request, Session};
 pub use credit::{Closed, CreditGate, CreditRouter, CreditWindow, Delivery, TryAcquire, Violation};
 pub use engine::{Command, Engine, EngineOptions, Memory, Peer, blocking_forward, forward};
-pub use error::{AttributionClass, Error, ErrorKind, Reason, TimedOut};
+pub use error::{AttributionClass, Cause, Error, ErrorKind, Reason, TimedOut};
 pub use frame::{Limits, MessageId, NetworkPolicy, Value};
 pub use link::Address;
 pub use relay::{Host, HostOptions, Switch, SwitchOptions};
