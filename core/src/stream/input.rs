@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk::{Arrived, Assembler, Fragment, content_length};
+use super::numbered::Numbered;
 use super::{Due, Item, Mode, Owner, StreamInfo, StreamStats, TimeLimit, Wire};
 use crate::account::{Cause, Standing};
 use crate::check::{Counters, Move, WindowLedger};
 use crate::credit::CreditWindow;
 use crate::error::{Error, ErrorKind, Reason, TimedOut};
 use crate::frame::{CreditDirection, FlowKey, Frame, Value};
+use crate::model::emission::Written;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::{Deadline, now};
 use crate::wait::block_on;
@@ -73,7 +75,7 @@ struct State {
     ledger: WindowLedger,
     queue: VecDeque<Arrived>,
     assembler: Assembler,
-    next_index: u64,
+    read: Numbered,
     bytes: u64,
     end: Option<Result<(), Error>>,
     /// Nobody reads on: what still comes is forgotten.
@@ -96,6 +98,7 @@ impl InputCore {
         let ledger = WindowLedger::open(window.size(), || {
             format!("input {:?} of request {}", info.id.as_deref().unwrap_or(""), flow.id)
         });
+        let state = State { ledger: ledger.clone(), read: Numbered::open(), ..State::default() };
         Arc::new_cyclic(|this| InputCore {
             this: this.clone(),
             wire,
@@ -103,7 +106,7 @@ impl InputCore {
             direction,
             info,
             window,
-            state: Watched::new(State { ledger: ledger.clone(), ..State::default() }),
+            state: Watched::new(state),
             ledger,
             noted: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -150,14 +153,14 @@ impl InputCore {
             if state.end.is_some() {
                 return Err(protocol(format!("a chunk of stream {name:?} came after its end")));
             }
-            let expected = state.next_index;
-            if frame.chunk_index != Some(expected) {
-                let got = frame.chunk_index.unwrap_or_default();
+            let read = frame.chunk_index.map(|index| state.read.after(Written::Chunk(index)));
+            let Some(Ok(read)) = read else {
+                let (got, due) = (frame.chunk_index.unwrap_or_default(), state.read.chunks());
                 return Err(protocol(format!(
-                    "stream {name:?}: chunk {got} came where {expected} was due"
+                    "stream {name:?}: chunk {got} came where {due} was due"
                 )));
-            }
-            state.next_index = expected.saturating_add(1);
+            };
+            state.read = read;
             let content = content_length(&fragment.payload, self.info.mode);
             state.bytes = state.bytes.saturating_add(content);
             state.stop_idling();
@@ -199,18 +202,18 @@ impl InputCore {
             if state.end.is_some() {
                 return Err(protocol(format!("stream {name:?} ended twice")));
             }
-            if let Some(count) = count.filter(|&count| count != state.next_index) {
-                return Err(protocol(format!(
-                    "stream {name:?} ended after {} chunks and says {count}",
-                    state.next_index
-                )));
-            }
+            let Ok(read) = state.read.after(Written::StreamEnd(count)) else {
+                let (sent, said) = (state.read.chunks(), count.unwrap_or_default());
+                let what = format!("stream {name:?} ended after {sent} chunks and says {said}");
+                return Err(protocol(what));
+            };
             if state.assembler.held() > 0 {
                 return Err(protocol(format!(
                     "stream {name:?} ended inside an item: {} bytes are held",
                     state.assembler.held()
                 )));
             }
+            state.read = read;
             state.finish(Ok(()));
             Ok(())
         })
@@ -243,7 +246,7 @@ impl InputCore {
     pub(crate) fn stats(&self) -> StreamStats {
         let window = self.window.remaining();
         self.state.with(|state| StreamStats {
-            chunks: state.next_index,
+            chunks: state.read.chunks(),
             bytes: state.bytes,
             window,
             initial_credit: self.window.size(),
@@ -267,7 +270,7 @@ impl InputCore {
                 stream: self.info.id.clone().unwrap_or_default(),
                 cause,
                 since: at.saturating_duration_since(since),
-                chunks: state.next_index,
+                chunks: state.read.chunks(),
                 window,
                 unread: u64::try_from(state.queue.len()).unwrap_or(u64::MAX),
             })

@@ -5,6 +5,7 @@ mod collect;
 mod guards;
 mod input;
 mod limit;
+mod numbered;
 mod output;
 mod sender;
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Fragment, content_length, split_text};
 use super::guards::{Batch, MidItem, Permit, Stall};
+use super::numbered::Numbered;
 use super::{
     Due, Mode, Owner, SCALAR_HEAD, StartOptions, StreamInfo, StreamSender, StreamStats, TimeLimit,
     Wire,
@@ -15,6 +16,7 @@ use crate::check;
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Value, encode_bytes, encode_text};
+use crate::model::emission::Written;
 use crate::sync::{Arc, Mutex};
 use crate::time::{Deadline, now};
 use crate::wait::owed::{BeforeWait, Owed};
@@ -69,9 +71,8 @@ pub(super) struct State {
     started: Option<StartOptions>,
     pub(super) held: Vec<u8>,
     pub(super) held_since: Option<Instant>,
-    next_index: u64,
+    written: Numbered,
     bytes: u64,
-    closed: bool,
     pub(super) broken: Option<Error>,
     /// Time spent waiting for credit, and for room on the link.
     pub(super) stalled: [Duration; 2],
@@ -106,7 +107,7 @@ impl OutputCore {
     /// breach; if it kept to what it was given, the claim is reported.
     pub(crate) fn accused(&self) {
         let Some(given) = self.gate.given() else { return };
-        let sent = self.state.lock().next_index;
+        let sent = self.state.lock().written.chunks();
         check::may_send(&self.name, sent, Some(given));
         let id = self.flow.id;
         let kept = format_args!("{sent} chunks sent, {given} given: nothing was overrun");
@@ -154,13 +155,13 @@ impl OutputCore {
             stalled[usize::from(cause == Cause::Room)] += now().saturating_duration_since(since);
         }
         StreamStats {
-            chunks: state.next_index,
+            chunks: state.written.chunks(),
             bytes: state.bytes,
             window: self.gate.available(),
             initial_credit: self.wire.limits.initial_credit,
             stalled: stalled[0],
             stalled_for_room: stalled[1],
-            ended: state.closed || self.gate.is_closed(),
+            ended: state.written.is_closed() || self.gate.is_closed(),
         }
     }
 
@@ -168,7 +169,7 @@ impl OutputCore {
     pub(crate) fn standing(&self, at: Instant) -> Option<Standing> {
         let state = self.state.lock();
         let (cause, since) = state.stalled_since?;
-        let (sent, window) = (state.next_index, self.gate.available());
+        let (sent, window) = (state.written.chunks(), self.gate.available());
         drop(state);
         Some(Standing {
             stream: self.name.clone(),
@@ -186,8 +187,8 @@ impl OutputCore {
         if let Some(error) = &state.broken {
             return Err(error.clone());
         }
-        if state.closed {
-            return Err(Error::new(ErrorKind::Closed, format!("stream {:?} is closed", self.name)));
+        if state.written.is_closed() {
+            return Err(self.not_open());
         }
         match &state.started {
             None => self.open(&mut state, StartOptions::mode(mode)),
@@ -219,9 +220,15 @@ impl OutputCore {
             self.wire.router.unregister(&self.flow, Some(&self.name)); // the request ended meanwhile
             return Err(reason);
         }
+        let after = state.written.after(Written::StreamStart).map_err(|_| self.not_open())?;
         self.wire.send(frame)?; // never credited (L14)
+        state.written = after;
         state.started = Some(options);
         Ok(())
+    }
+
+    fn not_open(&self) -> Error {
+        Error::new(ErrorKind::Closed, format!("stream {:?} is closed", self.name))
     }
 
     async fn baton(&self) -> Result<Permit<'_>, Error> {
@@ -260,19 +267,21 @@ impl OutputCore {
         };
         let FlowKey { id, routing_id } = self.flow;
         let mut state = self.state.lock();
-        check::may_send(&self.name, state.next_index.saturating_add(1), self.gate.given());
+        let index = state.written.chunks();
+        let after = state.written.after(Written::Chunk(index)).map_err(|_| self.not_open())?;
+        check::may_send(&self.name, after.chunks(), self.gate.given());
         let mode = state.started.as_ref().map_or(Mode::Scalar, |options| options.mode);
         let content = content_length(&fragment.payload, mode);
         let mut frame = Frame::new(crate::frame::FrameType::Chunk, id);
         frame.routing_id = routing_id;
         frame.stream_id = Some(self.name.clone());
-        frame.chunk_index = Some(state.next_index);
+        frame.chunk_index = Some(index);
         frame.payload = Some(fragment.payload);
         frame.checksum = Some(fragment.checksum);
         frame.meta = meta;
         self.wire.lanes.chunk(frame, room)?;
         credit.spent();
-        state.next_index = state.next_index.saturating_add(1);
+        state.written = after;
         state.bytes = state.bytes.saturating_add(content);
         Ok(())
     }
@@ -382,13 +391,13 @@ impl OutputCore {
     }
 
     pub(crate) async fn close(&self) -> Result<(), Error> {
-        if self.state.lock().closed {
+        if self.state.lock().written.is_closed() {
             return Ok(());
         }
         let _baton = self.baton().await?;
         self.send_bytes(&[]).await?;
         let mut state = self.state.lock();
-        if state.closed {
+        if state.written.is_closed() {
             return Ok(());
         }
         if let Some(error) = &state.broken {
@@ -399,9 +408,10 @@ impl OutputCore {
         }
         let bounded = !state.started.as_ref().is_some_and(|options| options.unbounded);
         let FlowKey { id, routing_id } = self.flow;
-        let count = bounded.then_some(state.next_index);
+        let count = bounded.then_some(state.written.chunks());
+        let after = state.written.after(Written::StreamEnd(count)).map_err(|_| self.not_open())?;
         self.wire.send(Frame::stream_end(id, routing_id, &self.name, count))?; // never credited (L14)
-        state.closed = true;
+        state.written = after;
         drop(state);
         self.wire.router.unregister(&self.flow, Some(&self.name));
         self.gate.close("STREAM_END");
