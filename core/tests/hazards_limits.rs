@@ -132,7 +132,7 @@ fn hz_l10_a_caller_that_waits_for_room_on_the_link() {
                 (0..CHUNKS).try_for_each(|_| filler.blocking_write(&[7; CHUNK]))?;
                 filler.blocking_close()
             });
-            stalls_for_room(&stuck.peer);
+            stalls(&stuck.peer, "room");
             let input = stuck.call.input("media:blob").expect("open");
             let begun = Instant::now();
             match of {
@@ -169,20 +169,21 @@ fn hz_l10_a_caller_that_waits_for_room_on_the_link() {
     }
 }
 
-fn stalls_for_room(peer: &Peer) {
+/// Waits until a stream has waited for that for a while.
+fn stalls(peer: &Peer, what: &str) {
     let end = Instant::now() + LATE;
     loop {
         let stats = peer.stats().to_string();
         let room = peer.stats()["requests"].as_array().is_some_and(|requests| {
             requests.iter().any(|request| {
                 let streams = request["streams"].as_array().expect("a list");
-                streams.iter().any(|stream| stream["blocked_ms"]["room"].as_u64() > Some(20))
+                streams.iter().any(|stream| stream["blocked_ms"][what].as_u64() > Some(20))
             })
         });
         if room {
             return;
         }
-        assert!(Instant::now() < end, "the link never filled: {stats}");
+        assert!(Instant::now() < end, "nothing waits for {what}: {stats}");
         thread::yield_now();
     }
 }
@@ -313,7 +314,28 @@ fn a_limit_that_is_not_reached_changes_nothing() {
     });
 }
 
-/// A thousand limits on one connection, all with one thread, and each ends its own call.
+/// A caller that looks after its limit itself, with a clock of its own, gets the same end.
+#[test]
+fn a_limit_of_the_callers_own_ends_the_call_like_one_of_ours() {
+    within(LIMIT, "own limit", || {
+        let mut stuck = Stuck::new(2, 64);
+        let input = stuck.call.input("media:blob").expect("open");
+        let waits = input.clone();
+        let blocked =
+            thread::spawn(move || (0..4).try_for_each(|n| waits.blocking_emit(Value::Uint(n))));
+        while stuck.raw.until(FrameType::Chunk).chunk_index != Some(1) {}
+        stalls(&stuck.peer, "credit");
+        stuck.call.cancel(&Error::new(ErrorKind::TimedOut, "300ms of mine are over"));
+        let error = blocked.join().expect("no panic").expect_err("over");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(error.message().starts_with("300ms of mine"), "{error}");
+        assert!(error.message().contains("\"arg-0\" has waited for credit"), "{error}");
+        let told = stuck.raw.until(FrameType::Cancel);
+        assert_eq!(told.error_code(), Some("DEADLINE_EXCEEDED"), "{told:?}");
+    });
+}
+
+/// Hundreds of limits on one connection, all with one thread, and each ends its own call.
 #[test]
 fn as_many_limits_as_calls_need_one_thread() {
     const CALLS: u64 = 500;

@@ -155,10 +155,12 @@ impl Call {
     }
 
     /// Cancels the call: every waiter of it is released with `reason` (L13, L17), the handler is
-    /// told. Nothing happens if it has ended.
+    /// told. Nothing happens if it has ended. A reason of kind `TimedOut` is a limit that the caller has
+    /// looked after itself: it stays of that kind, and what stood still is put to its message.
     pub fn cancel(&self, reason: &Reason) {
         let reason = match reason.kind() {
             ErrorKind::Cancelled => reason.clone(),
+            ErrorKind::TimedOut => self.0.exchange.stood_still(reason),
             _ => Error::with_code(
                 ErrorKind::Cancelled,
                 reason.code(),

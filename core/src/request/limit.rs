@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Side};
 use crate::account::{Cause, Standing};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Reason};
 use crate::stream::Due;
+use crate::time::now;
 
 /// So much of what stood still is named in an error.
 const NAMED: usize = 4;
@@ -48,7 +49,23 @@ impl Exchange {
             (None, Side::Caller) => format!("the call of {}", self.cap()),
             (None, Side::Handler) => format!("the request for {}", self.cap()),
         };
-        let mut message = format!("the limit of {:?} for {what} has passed", due.limit);
+        let message = format!("the limit of {:?} for {what} has passed", due.limit);
+        self.name_waits(&ErrorKind::TimedOut.into(), message, stream, at)
+    }
+
+    /// `reason` with what of this request stands still.
+    pub(super) fn stood_still(&self, reason: &Reason) -> Reason {
+        self.name_waits(reason, reason.message().to_owned(), None, now())
+    }
+
+    /// An error like `like` with this message and what stands still, of one stream or of all.
+    fn name_waits(
+        &self,
+        like: &Error,
+        mut message: String,
+        stream: Option<&str>,
+        at: Instant,
+    ) -> Error {
         let standings = self.standings(at);
         let standings = standings.iter().map(|request| &request.standing);
         let mut concerned = standings
@@ -61,7 +78,7 @@ impl Exchange {
             let between = if n == 0 { ": " } else { ", " };
             let _ = write!(message, "{between}{}", waited(standing)); // a String takes it all
         }
-        Error::new(ErrorKind::TimedOut, message)
+        Error::with_code(like.kind(), like.code(), like.class(), message)
     }
 }
 
