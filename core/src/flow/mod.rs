@@ -57,6 +57,8 @@ mod scope;
 mod sink;
 mod source;
 mod stage;
+mod tick;
+mod switch;
 
 pub use blueprint::{Flow, NotUsed, RunnableGraph, Sink, Source};
 pub use build::Build;
@@ -71,4 +73,5 @@ pub use pages::Page;
 pub use probe::{Publisher, Subscriber, SubscriberEvent};
 pub use promise::{Completion, Promise, Status};
 pub use scope::Scope;
+pub use switch::Switch;
 pub use stage::FanOptions;

@@ -1,0 +1,79 @@
+//! [`Switch`]: ends a run from outside.
+
+use std::task::Poll;
+
+use super::blueprint::Flow;
+use super::context::{Context, Gone, Signal, Up, Upstream};
+use crate::error::{Error, ErrorKind};
+use crate::sync::Arc;
+use crate::wait::watched::Watched;
+
+/// The control of [`Flow::switch`]. Cheap to clone; safe from any thread. Dropping it does nothing.
+#[derive(Clone)]
+pub struct Switch(Arc<Thrown>);
+
+struct Thrown(Watched<Option<Error>>);
+
+impl Switch {
+    /// Cancels what is above and fails what is below, with kind `Cancelled`. False if that was done
+    /// before; what has ended stays as it is.
+    pub fn cancel(&self) -> bool {
+        self.cancel_with(Error::new(ErrorKind::Cancelled, "the run was cancelled"))
+    }
+
+    /// The same, saying why.
+    pub fn cancel_with(&self, reason: Error) -> bool {
+        self.0.0.update(|why| {
+            let first = why.is_none();
+            why.get_or_insert(reason);
+            first
+        })
+    }
+}
+
+impl std::fmt::Debug for Switch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Switch").field(&self.0.0.with(|why| why.clone())).finish()
+    }
+}
+
+/// Passes everything on: demand is the neighbours' affair, and is counted there.
+struct Cut<T> {
+    up: Up<T>,
+    thrown: Arc<Thrown>,
+    key: Option<u64>,
+}
+
+impl<T> Upstream<T> for Cut<T> {
+    fn request(&mut self, n: u64) {
+        self.up.request(n);
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
+        match self.thrown.0.ask(&mut self.key, context.waker(), |why| why.clone()) {
+            Some(why) => {
+                self.up = Box::new(Gone); // cancelled before it is told
+                Poll::Ready(Signal::Fail(why))
+            }
+            None => self.up.poll(context),
+        }
+    }
+}
+
+impl<T> Drop for Cut<T> {
+    fn drop(&mut self) {
+        self.thrown.0.forget(&mut self.key);
+    }
+}
+
+impl<T: Send + 'static> Flow<T, T, Switch> {
+    /// Passes everything on, until its control ends the run from outside.
+    #[must_use]
+    pub fn switch() -> Self {
+        Flow::from_make(|_, up| {
+            let thrown = Arc::new(Thrown(Watched::new(None)));
+            let cut = Cut { up, thrown: Arc::clone(&thrown), key: None };
+            Ok((Box::new(cut) as Up<T>, Switch(thrown)))
+        })
+    }
+}
