@@ -2272,6 +2272,21 @@ sluice_status sluice_input_collect_items_start(const sluice_input *input, sluice
 sluice_status sluice_input_cancel(const sluice_input *input);
 
 /**
+ * Allows the stream `limit_ms` from now. When it passes before the end of the stream has come, the
+ * request of the stream ends as by sluice_call_limit or sluice_request_limit, whether somebody waits
+ * for a value or values lie unread. The last limit that was set counts.
+ *
+ * limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+ * err       may be NULL
+ * returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+ *           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_input_limit(const sluice_input *input,
+                                 int64_t limit_ms,
+                                 sluice_error **err);
+
+/**
  * The stream's figures now.
  *
  * out      begin with SLUICE_STREAM_STATS_INIT
@@ -2593,6 +2608,21 @@ sluice_status sluice_output_close_start(const sluice_output *output, sluice_op *
  * threads  any number at once; does not wait
  */
 sluice_status sluice_output_sender(const sluice_output *output, sluice_sender **out);
+
+/**
+ * Allows the stream `limit_ms` from now. When it passes before the stream is closed, the request of
+ * the stream ends as by sluice_call_limit or sluice_request_limit, whatever is waited for: credit,
+ * room on the link, or nothing just now. The last limit that was set counts.
+ *
+ * limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+ * err       may be NULL
+ * returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+ *           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_output_limit(const sluice_output *output,
+                                  int64_t limit_ms,
+                                  sluice_error **err);
 
 /**
  * The stream's figures now.
@@ -3299,6 +3329,22 @@ sluice_status sluice_request_peer(const sluice_request *request,
                                   sluice_error **err);
 
 /**
+ * Allows the request `limit_ms` from now. When it passes, the caller is told by an ERR with code
+ * DEADLINE_EXCEEDED, whatever waits for the request gets SLUICE_TIMED_OUT with what stood still in
+ * the message (L13), and what the handler still does for it has no effect. Nothing happens once the
+ * request has ended. The last limit that was set counts.
+ *
+ * limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+ * err       may be NULL
+ * returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+ *           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_request_limit(const sluice_request *request,
+                                   int64_t limit_ms,
+                                   sluice_error **err);
+
+/**
  * Why the handler has to stop: cancelled, failed by the protocol, or the host is gone.
  *
  * out      the reason, yours to release; NULL: it need not stop
@@ -3832,6 +3878,23 @@ sluice_status sluice_call_wait_start(const sluice_call *call, sluice_op **out);
 sluice_status sluice_call_close_stream(const sluice_call *call,
                                        const char *stream,
                                        size_t stream_len);
+
+/**
+ * Allows the call `limit_ms` from now. When it passes, whatever waits for the call anywhere (credit,
+ * room on the link, a value, an event, the end) gets SLUICE_TIMED_OUT with what stood still in the
+ * message, what came and was not read is forgotten, and the handler is told by a CANCEL with code
+ * DEADLINE_EXCEEDED (L13). Nothing happens once the call has ended. The last limit that was set
+ * counts.
+ *
+ * limit_ms  milliseconds from now; 0 = at once, SLUICE_FOREVER = no limit
+ * err       may be NULL
+ * returns   SLUICE_OK, also after the end | SLUICE_IO if the system gives no thread to look after it |
+ *           SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_call_limit(const sluice_call *call,
+                                int64_t limit_ms,
+                                sluice_error **err);
 
 /**
  * Cancels the call: every waiter of it is released with the reason (L13, L17), and the handler is
