@@ -18,6 +18,9 @@ protocol Answering: Operation {
 
 extension UnitOp: Operation {}
 extension ItemsOp: Operation {}
+extension ElementsOp: Operation {}
+extension ProbeOp: Operation {}
+extension OfferOp: Answering {}
 extension CountOp: Answering {}
 extension InputOp: Answering {}
 extension RequestOp: Answering {}

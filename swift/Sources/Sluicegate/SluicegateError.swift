@@ -54,6 +54,16 @@ public struct SluicegateError: Error, Sendable, Hashable {
     case wrongMode = 23
     /// The live feed's ring was full and its policy is to fail rather than to drop.
     case feedOverrun = 24
+    /// A bounded queue between two stages was full and its strategy is to fail.
+    case bufferOverflow = 25
+    /// A user's function in a stage failed or panicked.
+    case stageFailed = 26
+    /// A stage that takes one subscriber has one already.
+    case alreadySubscribed = 27
+    /// The scope was shut down: it runs nothing more.
+    case scopeShutDown = 28
+    /// The plan of stages could lock up, or cannot do what it says.
+    case planRefused = 29
   }
 
   /// Whose fault an error is.

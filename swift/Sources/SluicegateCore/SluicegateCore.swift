@@ -1135,6 +1135,152 @@ public func FfiConverterTypeCallCore_lower(_ value: CallCore) -> UInt64 {
 
 
 /**
+ * A value that comes once.
+ */
+public protocol CompletionCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * 0 pending, 1 success, 2 failure, 3 cancelled.
+     */
+    func status()  -> UInt8
+
+    /**
+     * Waits for it.
+     */
+    func wait()  -> ElementsOp
+
+}
+/**
+ * A value that comes once.
+ */
+open class CompletionCore: CompletionCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_completioncore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_completioncore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * 0 pending, 1 success, 2 failure, 3 cancelled.
+     */
+open func status() -> UInt8  {
+    return try!  FfiConverterUInt8.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_completioncore_status(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Waits for it.
+     */
+open func wait() -> ElementsOp  {
+    return try!  FfiConverterTypeElementsOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_completioncore_wait(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeCompletionCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = CompletionCore
+
+    public static func lift(_ handle: UInt64) throws -> CompletionCore {
+        return CompletionCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: CompletionCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> CompletionCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: CompletionCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCompletionCore_lift(_ handle: UInt64) throws -> CompletionCore {
+    return try FfiConverterTypeCompletionCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCompletionCore_lower(_ value: CompletionCore) -> UInt64 {
+    return FfiConverterTypeCompletionCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * An operation that answers a number.
  */
 public protocol CountOpProtocol: AnyObject, Sendable {
@@ -1325,6 +1471,198 @@ public func FfiConverterTypeCountOp_lift(_ handle: UInt64) throws -> CountOp {
 #endif
 public func FfiConverterTypeCountOp_lower(_ value: CountOp) -> UInt64 {
     return FfiConverterTypeCountOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Elements, lent for as long as the operation is held.
+ */
+public protocol ElementsOpProtocol: AnyObject, Sendable {
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func attempt() throws  -> Bool
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+    func cancel()
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func poll(bell: Bell) throws  -> Bool
+
+    /**
+     * Their tokens.
+     */
+    func tokens()  -> [UInt64]
+
+}
+/**
+ * Elements, lent for as long as the operation is held.
+ */
+open class ElementsOp: ElementsOpProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_elementsop(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_elementsop(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func attempt()throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_elementsop_attempt(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_elementsop_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func poll(bell: Bell)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_elementsop_poll(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeBell_lower(bell),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Their tokens.
+     */
+open func tokens() -> [UInt64]  {
+    return try!  FfiConverterSequenceUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_elementsop_tokens(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeElementsOp: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ElementsOp
+
+    public static func lift(_ handle: UInt64) throws -> ElementsOp {
+        return ElementsOp(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ElementsOp) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ElementsOp {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ElementsOp, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeElementsOp_lift(_ handle: UInt64) throws -> ElementsOp {
+    return try FfiConverterTypeElementsOp.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeElementsOp_lower(_ value: ElementsOp) -> UInt64 {
+    return FfiConverterTypeElementsOp.lower(value)
 }
 
 
@@ -1988,6 +2326,385 @@ public func FfiConverterTypeFeedCore_lower(_ value: FeedCore) -> UInt64 {
 
 
 /**
+ * A flow.
+ */
+public protocol FlowCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The same under another name.
+     */
+    func named(name: String)  -> FlowCore
+
+    /**
+     * Closed by `sink`.
+     */
+    func to(sink: SinkCore)  -> SinkCore
+
+    /**
+     * This flow, then `next`.
+     */
+    func via(next: FlowCore)  -> FlowCore
+
+}
+/**
+ * A flow.
+ */
+open class FlowCore: FlowCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_flowcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_flowcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The same under another name.
+     */
+open func named(name: String) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_flowcore_named(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(name),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Closed by `sink`.
+     */
+open func to(sink: SinkCore) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_flowcore_to(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeSinkCore_lower(sink),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * This flow, then `next`.
+     */
+open func via(next: FlowCore) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_flowcore_via(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFlowCore_lower(next),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFlowCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = FlowCore
+
+    public static func lift(_ handle: UInt64) throws -> FlowCore {
+        return FlowCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: FlowCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FlowCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: FlowCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFlowCore_lift(_ handle: UInt64) throws -> FlowCore {
+    return try FfiConverterTypeFlowCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFlowCore_lower(_ value: FlowCore) -> UInt64 {
+    return FfiConverterTypeFlowCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A function of Swift's, called from a thread of a scope. Tokens are lent for the length of the call;
+ * 0 stands for no element.
+ */
+public protocol Function: AnyObject, Sendable {
+
+    /**
+     * Applies it.
+     */
+    func call(tokens: [UInt64])  -> Reply
+
+}
+/**
+ * A function of Swift's, called from a thread of a scope. Tokens are lent for the length of the call;
+ * 0 stands for no element.
+ */
+open class FunctionImpl: Function, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_function(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_function(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Applies it.
+     */
+open func call(tokens: [UInt64]) -> Reply  {
+    return try!  FfiConverterTypeReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_function_call(
+            self.uniffiCloneHandle(),
+        FfiConverterSequenceUInt64.lower(tokens),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceFunction {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceFunction = UniffiVTableCallbackInterfaceFunction(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeFunction.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Function: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeFunction.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Function: handle missing in uniffiClone")
+            }
+        },
+        call: { (
+            uniffiHandle: UInt64,
+            tokens: RustBuffer,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Reply in
+                guard let uniffiObj = try? FfiConverterTypeFunction.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.call(
+                     tokens: try FfiConverterSequenceUInt64.lift(tokens)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceFunction> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceFunction>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitFunction() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_function(UniffiCallbackInterfaceFunction.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFunction: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Function>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Function
+
+    public static func lift(_ handle: UInt64) throws -> Function {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return FunctionImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Function) -> UInt64 {
+         if let rustImpl = value as? FunctionImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Function {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Function, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFunction_lift(_ handle: UInt64) throws -> Function {
+    return try FfiConverterTypeFunction.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFunction_lower(_ value: Function) -> UInt64 {
+    return FfiConverterTypeFunction.lower(value)
+}
+
+
+
+
+
+
+/**
  * Core's gate.
  */
 public protocol GateCoreProtocol: AnyObject, Sendable {
@@ -2267,6 +2984,350 @@ public func FfiConverterTypeGateCore_lift(_ handle: UInt64) throws -> GateCore {
 #endif
 public func FfiConverterTypeGateCore_lower(_ value: GateCore) -> UInt64 {
     return FfiConverterTypeGateCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Makes generators.
+ */
+public protocol Generators: AnyObject, Sendable {
+
+    /**
+     * A new one.
+     */
+    func make()  -> Function
+
+}
+/**
+ * Makes generators.
+ */
+open class GeneratorsImpl: Generators, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_generators(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_generators(handle, $0) }
+    }
+
+
+
+
+    /**
+     * A new one.
+     */
+open func make() -> Function  {
+    return try!  FfiConverterTypeFunction_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_generators_make(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceGenerators {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceGenerators = UniffiVTableCallbackInterfaceGenerators(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeGenerators.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Generators: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeGenerators.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Generators: handle missing in uniffiClone")
+            }
+        },
+        make: { (
+            uniffiHandle: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<UInt64>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Function in
+                guard let uniffiObj = try? FfiConverterTypeGenerators.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.make(
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeFunction_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceGenerators> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceGenerators>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitGenerators() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_generators(UniffiCallbackInterfaceGenerators.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeGenerators: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Generators>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Generators
+
+    public static func lift(_ handle: UInt64) throws -> Generators {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return GeneratorsImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Generators) -> UInt64 {
+         if let rustImpl = value as? GeneratorsImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Generators {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Generators, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeGenerators_lift(_ handle: UInt64) throws -> Generators {
+    return try FfiConverterTypeGenerators.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeGenerators_lower(_ value: Generators) -> UInt64 {
+    return FfiConverterTypeGenerators.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A closed blueprint.
+ */
+public protocol GraphCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Runs it on `scope`.
+     *
+     * # Errors
+     * As core's `run`.
+     */
+    func run(scope: ScopeCore) throws  -> RunCore
+
+}
+/**
+ * A closed blueprint.
+ */
+open class GraphCore: GraphCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_graphcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_graphcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Runs it on `scope`.
+     *
+     * # Errors
+     * As core's `run`.
+     */
+open func run(scope: ScopeCore)throws  -> RunCore  {
+    return try  FfiConverterTypeRunCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_graphcore_run(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeScopeCore_lower(scope),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeGraphCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = GraphCore
+
+    public static func lift(_ handle: UInt64) throws -> GraphCore {
+        return GraphCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: GraphCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> GraphCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: GraphCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeGraphCore_lift(_ handle: UInt64) throws -> GraphCore {
+    return try FfiConverterTypeGraphCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeGraphCore_lower(_ value: GraphCore) -> UInt64 {
+    return FfiConverterTypeGraphCore.lower(value)
 }
 
 
@@ -2987,6 +4048,847 @@ public func FfiConverterTypeItemsOp_lift(_ handle: UInt64) throws -> ItemsOp {
 #endif
 public func FfiConverterTypeItemsOp_lower(_ value: ItemsOp) -> UInt64 {
     return FfiConverterTypeItemsOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Swift's side of the elements that core holds.
+ */
+public protocol Keeper: AnyObject, Sendable {
+
+    /**
+     * The token's value is held by nobody on this side any more. Called once for each token, from any
+     * thread.
+     */
+    func release(token: UInt64)
+
+}
+/**
+ * Swift's side of the elements that core holds.
+ */
+open class KeeperImpl: Keeper, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_keeper(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_keeper(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The token's value is held by nobody on this side any more. Called once for each token, from any
+     * thread.
+     */
+open func release(token: UInt64)  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_keeper_release(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+}
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceKeeper {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceKeeper = UniffiVTableCallbackInterfaceKeeper(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeKeeper.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Keeper: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeKeeper.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Keeper: handle missing in uniffiClone")
+            }
+        },
+        release: { (
+            uniffiHandle: UInt64,
+            token: UInt64,
+            uniffiOutReturn: UnsafeMutableRawPointer,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> () in
+                guard let uniffiObj = try? FfiConverterTypeKeeper.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.release(
+                     token: try FfiConverterUInt64.lift(token)
+                )
+            }
+
+
+            let writeReturn = { () }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceKeeper> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceKeeper>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitKeeper() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(UniffiCallbackInterfaceKeeper.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeKeeper: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Keeper>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Keeper
+
+    public static func lift(_ handle: UInt64) throws -> Keeper {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return KeeperImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Keeper) -> UInt64 {
+         if let rustImpl = value as? KeeperImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Keeper {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Keeper, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKeeper_lift(_ handle: UInt64) throws -> Keeper {
+    return try FfiConverterTypeKeeper.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKeeper_lower(_ value: Keeper) -> UInt64 {
+    return FfiConverterTypeKeeper.lower(value)
+}
+
+
+
+
+
+
+/**
+ * The control of a source that is fed by hand.
+ */
+public protocol ManualCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The source is done.
+     */
+    func complete()  -> Bool
+
+    /**
+     * What can be offered now without waiting.
+     */
+    func demand()  -> UInt64
+
+    /**
+     * The source fails.
+     */
+    func fail(fault: Fault)  -> Bool
+
+    /**
+     * What was accepted and not taken yet.
+     */
+    func held()  -> UInt64
+
+    /**
+     * True once it has ended.
+     */
+    func isOver()  -> Bool
+
+    /**
+     * What was discarded.
+     */
+    func lost()  -> UInt64
+
+    /**
+     * Offers an element, whose token is taken over.
+     */
+    func offer(token: UInt64)  -> OfferOp
+
+    /**
+     * Waits until `n` elements can be offered; 0 if it ends first, else 1.
+     */
+    func ready(n: UInt64)  -> CountOp
+
+    /**
+     * Offers an element if that needs no waiting; none: there was no room, and it is released.
+     */
+    func tryOffer(token: UInt64)  -> OfferFacts?
+
+}
+/**
+ * The control of a source that is fed by hand.
+ */
+open class ManualCore: ManualCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_manualcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_manualcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The source is done.
+     */
+open func complete() -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_complete(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What can be offered now without waiting.
+     */
+open func demand() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_demand(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The source fails.
+     */
+open func fail(fault: Fault) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_fail(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFault_lower(fault),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What was accepted and not taken yet.
+     */
+open func held() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_held(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * True once it has ended.
+     */
+open func isOver() -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_is_over(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What was discarded.
+     */
+open func lost() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_lost(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Offers an element, whose token is taken over.
+     */
+open func offer(token: UInt64) -> OfferOp  {
+    return try!  FfiConverterTypeOfferOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_offer(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Waits until `n` elements can be offered; 0 if it ends first, else 1.
+     */
+open func ready(n: UInt64) -> CountOp  {
+    return try!  FfiConverterTypeCountOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_ready(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(n),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Offers an element if that needs no waiting; none: there was no room, and it is released.
+     */
+open func tryOffer(token: UInt64) -> OfferFacts?  {
+    return try!  FfiConverterOptionTypeOfferFacts.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_manualcore_try_offer(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeManualCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ManualCore
+
+    public static func lift(_ handle: UInt64) throws -> ManualCore {
+        return ManualCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ManualCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ManualCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ManualCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeManualCore_lift(_ handle: UInt64) throws -> ManualCore {
+    return try FfiConverterTypeManualCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeManualCore_lower(_ value: ManualCore) -> UInt64 {
+    return FfiConverterTypeManualCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * An offer that waits for room.
+ */
+public protocol OfferOpProtocol: AnyObject, Sendable {
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func attempt() throws  -> Bool
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+    func cancel()
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func poll(bell: Bell) throws  -> Bool
+
+    /**
+     * The answer, once.
+     *
+     * # Errors
+     * `InvalidArgument` before the operation has answered and after it was taken.
+     */
+    func take() throws  -> OfferFacts
+
+}
+/**
+ * An offer that waits for room.
+ */
+open class OfferOp: OfferOpProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_offerop(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_offerop(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func attempt()throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_offerop_attempt(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_offerop_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func poll(bell: Bell)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_offerop_poll(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeBell_lower(bell),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The answer, once.
+     *
+     * # Errors
+     * `InvalidArgument` before the operation has answered and after it was taken.
+     */
+open func take()throws  -> OfferFacts  {
+    return try  FfiConverterTypeOfferFacts_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_offerop_take(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeOfferOp: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = OfferOp
+
+    public static func lift(_ handle: UInt64) throws -> OfferOp {
+        return OfferOp(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: OfferOp) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> OfferOp {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: OfferOp, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOfferOp_lift(_ handle: UInt64) throws -> OfferOp {
+    return try FfiConverterTypeOfferOp.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOfferOp_lower(_ value: OfferOp) -> UInt64 {
+    return FfiConverterTypeOfferOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * The end that is read by hand.
+ */
+public protocol OutletCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Cancels the pipeline.
+     */
+    func cancel()
+
+    /**
+     * What waits to be taken.
+     */
+    func held()  -> UInt64
+
+    /**
+     * The next element; no token at the end.
+     */
+    func recv()  -> ElementsOp
+
+}
+/**
+ * The end that is read by hand.
+ */
+open class OutletCore: OutletCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_outletcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_outletcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Cancels the pipeline.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_outletcore_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * What waits to be taken.
+     */
+open func held() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_outletcore_held(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next element; no token at the end.
+     */
+open func recv() -> ElementsOp  {
+    return try!  FfiConverterTypeElementsOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_outletcore_recv(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeOutletCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = OutletCore
+
+    public static func lift(_ handle: UInt64) throws -> OutletCore {
+        return OutletCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: OutletCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> OutletCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: OutletCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOutletCore_lift(_ handle: UInt64) throws -> OutletCore {
+    return try FfiConverterTypeOutletCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOutletCore_lower(_ value: OutletCore) -> UInt64 {
+    return FfiConverterTypeOutletCore.lower(value)
 }
 
 
@@ -3850,6 +5752,198 @@ public func FfiConverterTypePeerOp_lift(_ handle: UInt64) throws -> PeerOp {
 #endif
 public func FfiConverterTypePeerOp_lower(_ value: PeerOp) -> UInt64 {
     return FfiConverterTypePeerOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * The next event of a subscriber.
+ */
+public protocol ProbeOpProtocol: AnyObject, Sendable {
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func attempt() throws  -> Bool
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+    func cancel()
+
+    /**
+     * What came, once the operation has answered.
+     */
+    func event()  -> ProbeEvent?
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func poll(bell: Bell) throws  -> Bool
+
+}
+/**
+ * The next event of a subscriber.
+ */
+open class ProbeOp: ProbeOpProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_probeop(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_probeop(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func attempt()throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_probeop_attempt(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_probeop_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * What came, once the operation has answered.
+     */
+open func event() -> ProbeEvent?  {
+    return try!  FfiConverterOptionTypeProbeEvent.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_probeop_event(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func poll(bell: Bell)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_probeop_poll(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeBell_lower(bell),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeProbeOp: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ProbeOp
+
+    public static func lift(_ handle: UInt64) throws -> ProbeOp {
+        return ProbeOp(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ProbeOp) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ProbeOp {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ProbeOp, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProbeOp_lift(_ handle: UInt64) throws -> ProbeOp {
+    return try FfiConverterTypeProbeOp.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProbeOp_lower(_ value: ProbeOp) -> UInt64 {
+    return FfiConverterTypeProbeOp.lower(value)
 }
 
 
@@ -4867,6 +6961,429 @@ public func FfiConverterTypeRouterCore_lower(_ value: RouterCore) -> UInt64 {
 
 
 /**
+ * What a run yielded, by position.
+ */
+public protocol RunCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * A completion.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func completion(index: UInt64) throws  -> CompletionCore
+
+    /**
+     * The control of a manual source or a publisher.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func manual(index: UInt64) throws  -> ManualCore
+
+    /**
+     * An outlet.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func outlet(index: UInt64) throws  -> OutletCore
+
+    /**
+     * A subscriber probe.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func subscriber(index: UInt64) throws  -> SubscriberCore
+
+}
+/**
+ * What a run yielded, by position.
+ */
+open class RunCore: RunCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_runcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_runcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * A completion.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func completion(index: UInt64)throws  -> CompletionCore  {
+    return try  FfiConverterTypeCompletionCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_completion(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The control of a manual source or a publisher.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func manual(index: UInt64)throws  -> ManualCore  {
+    return try  FfiConverterTypeManualCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_manual(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * An outlet.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func outlet(index: UInt64)throws  -> OutletCore  {
+    return try  FfiConverterTypeOutletCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_outlet(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * A subscriber probe.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func subscriber(index: UInt64)throws  -> SubscriberCore  {
+    return try  FfiConverterTypeSubscriberCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_subscriber(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeRunCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = RunCore
+
+    public static func lift(_ handle: UInt64) throws -> RunCore {
+        return RunCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: RunCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> RunCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: RunCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRunCore_lift(_ handle: UInt64) throws -> RunCore {
+    return try FfiConverterTypeRunCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRunCore_lower(_ value: RunCore) -> UInt64 {
+    return FfiConverterTypeRunCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A scope; `None` once it is gone.
+ */
+public protocol ScopeCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Moves a stepped scope's clock.
+     */
+    func advance(micros: UInt64)  -> Bool
+
+    /**
+     * How many islands run.
+     */
+    func running()  -> UInt64
+
+    /**
+     * Runs what can run in a scope without threads.
+     */
+    func settle()  -> UInt64
+
+    /**
+     * Stops everything, on a thread of its own; answers when it has stopped.
+     */
+    func shutdown(limitMicros: UInt64)  -> UnitOp
+
+    /**
+     * Every stage that runs.
+     */
+    func stages()  -> [StageFacts]
+
+}
+/**
+ * A scope; `None` once it is gone.
+ */
+open class ScopeCore: ScopeCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_scopecore(self.handle, $0) }
+    }
+    /**
+     * A scope with threads, or without them and with a seed for their order.
+     *
+     * # Errors
+     * As core's `Scope::new`.
+     */
+public convenience init(name: String, seed: UInt64?)throws  {
+    let handle =
+        try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_scopecore_new(
+        FfiConverterString.lower(name),
+        FfiConverterOptionUInt64.lower(seed),uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_scopecore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Moves a stepped scope's clock.
+     */
+open func advance(micros: UInt64) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_advance(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(micros),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * How many islands run.
+     */
+open func running() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_running(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Runs what can run in a scope without threads.
+     */
+open func settle() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_settle(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Stops everything, on a thread of its own; answers when it has stopped.
+     */
+open func shutdown(limitMicros: UInt64) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_shutdown(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(limitMicros),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Every stage that runs.
+     */
+open func stages() -> [StageFacts]  {
+    return try!  FfiConverterSequenceTypeStageFacts.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_stages(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeScopeCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ScopeCore
+
+    public static func lift(_ handle: UInt64) throws -> ScopeCore {
+        return ScopeCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ScopeCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ScopeCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ScopeCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeScopeCore_lift(_ handle: UInt64) throws -> ScopeCore {
+    return try FfiConverterTypeScopeCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeScopeCore_lower(_ value: ScopeCore) -> UInt64 {
+    return FfiConverterTypeScopeCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * Core's detached emitter.
  */
 public protocol SenderCoreProtocol: AnyObject, Sendable {
@@ -5419,6 +7936,447 @@ public func FfiConverterTypeSessionOp_lift(_ handle: UInt64) throws -> SessionOp
 #endif
 public func FfiConverterTypeSessionOp_lower(_ value: SessionOp) -> UInt64 {
     return FfiConverterTypeSessionOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A sink.
+ */
+public protocol SinkCoreProtocol: AnyObject, Sendable {
+
+}
+/**
+ * A sink.
+ */
+open class SinkCore: SinkCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_sinkcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_sinkcore(handle, $0) }
+    }
+
+
+
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSinkCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = SinkCore
+
+    public static func lift(_ handle: UInt64) throws -> SinkCore {
+        return SinkCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: SinkCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SinkCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: SinkCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSinkCore_lift(_ handle: UInt64) throws -> SinkCore {
+    return try FfiConverterTypeSinkCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSinkCore_lower(_ value: SinkCore) -> UInt64 {
+    return FfiConverterTypeSinkCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A source.
+ */
+public protocol SourceCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The same under another name.
+     */
+    func named(name: String)  -> SourceCore
+
+    /**
+     * Closed by `sink`.
+     */
+    func to(sink: SinkCore)  -> GraphCore
+
+    /**
+     * This source, then `flow`.
+     */
+    func via(flow: FlowCore)  -> SourceCore
+
+}
+/**
+ * A source.
+ */
+open class SourceCore: SourceCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_sourcecore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_sourcecore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The same under another name.
+     */
+open func named(name: String) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sourcecore_named(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(name),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Closed by `sink`.
+     */
+open func to(sink: SinkCore) -> GraphCore  {
+    return try!  FfiConverterTypeGraphCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sourcecore_to(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeSinkCore_lower(sink),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * This source, then `flow`.
+     */
+open func via(flow: FlowCore) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sourcecore_via(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFlowCore_lower(flow),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSourceCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = SourceCore
+
+    public static func lift(_ handle: UInt64) throws -> SourceCore {
+        return SourceCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: SourceCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SourceCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: SourceCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSourceCore_lift(_ handle: UInt64) throws -> SourceCore {
+    return try FfiConverterTypeSourceCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSourceCore_lower(_ value: SourceCore) -> UInt64 {
+    return FfiConverterTypeSourceCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Core's subscriber probe.
+ */
+public protocol SubscriberCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Wants no more.
+     */
+    func cancel()
+
+    /**
+     * The next event.
+     */
+    func event()  -> ProbeOp
+
+    /**
+     * Asks for `n` more. False once a terminal was taken.
+     */
+    func request(n: UInt64)  -> Bool
+
+}
+/**
+ * Core's subscriber probe.
+ */
+open class SubscriberCore: SubscriberCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_subscribercore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_subscribercore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Wants no more.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_subscribercore_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * The next event.
+     */
+open func event() -> ProbeOp  {
+    return try!  FfiConverterTypeProbeOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_subscribercore_event(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Asks for `n` more. False once a terminal was taken.
+     */
+open func request(n: UInt64) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_subscribercore_request(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(n),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSubscriberCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = SubscriberCore
+
+    public static func lift(_ handle: UInt64) throws -> SubscriberCore {
+        return SubscriberCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: SubscriberCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SubscriberCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: SubscriberCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSubscriberCore_lift(_ handle: UInt64) throws -> SubscriberCore {
+    return try FfiConverterTypeSubscriberCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSubscriberCore_lower(_ value: SubscriberCore) -> UInt64 {
+    return FfiConverterTypeSubscriberCore.lower(value)
 }
 
 
@@ -6502,6 +9460,75 @@ public func FfiConverterTypeCommandFacts_lower(_ value: CommandFacts) -> RustBuf
 
 
 /**
+ * An edge.
+ */
+public struct EdgeFacts: Equatable, Hashable {
+    /**
+     * Elements.
+     */
+    public var capacity: UInt64
+    /**
+     * When it is full.
+     */
+    public var overflow: OverflowFacts
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * Elements.
+         */capacity: UInt64,
+        /**
+         * When it is full.
+         */overflow: OverflowFacts) {
+        self.capacity = capacity
+        self.overflow = overflow
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension EdgeFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeEdgeFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> EdgeFacts {
+        return
+            try EdgeFacts(
+                capacity: FfiConverterUInt64.read(from: &buf),
+                overflow: FfiConverterTypeOverflowFacts.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: EdgeFacts, into buf: inout [UInt8]) {
+        FfiConverterUInt64.write(value.capacity, into: &buf)
+        FfiConverterTypeOverflowFacts.write(value.overflow, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeEdgeFacts_lift(_ buf: RustBuffer) throws -> EdgeFacts {
+    return try FfiConverterTypeEdgeFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeEdgeFacts_lower(_ value: EdgeFacts) -> RustBuffer {
+    return FfiConverterTypeEdgeFacts.lower(value)
+}
+
+
+/**
  * How an engine runs its cartridges.
  */
 public struct EngineFacts: Equatable, Hashable {
@@ -7303,6 +10330,115 @@ public func FfiConverterTypeOutputDeclaration_lower(_ value: OutputDeclaration) 
 
 
 /**
+ * The two counters of a stage.
+ */
+public struct StageFacts: Equatable, Hashable {
+    /**
+     * Its name.
+     */
+    public var name: String
+    /**
+     * Asked for below and not handed down yet.
+     */
+    public var downstream: UInt64
+    /**
+     * Asked for above and not arrived yet.
+     */
+    public var upstream: UInt64
+    /**
+     * Arrived and not left yet.
+     */
+    public var held: UInt64
+    /**
+     * Handed down so far.
+     */
+    public var passed: UInt64
+    /**
+     * Discarded by an overflow strategy.
+     */
+    public var lost: UInt64
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * Its name.
+         */name: String,
+        /**
+         * Asked for below and not handed down yet.
+         */downstream: UInt64,
+        /**
+         * Asked for above and not arrived yet.
+         */upstream: UInt64,
+        /**
+         * Arrived and not left yet.
+         */held: UInt64,
+        /**
+         * Handed down so far.
+         */passed: UInt64,
+        /**
+         * Discarded by an overflow strategy.
+         */lost: UInt64) {
+        self.name = name
+        self.downstream = downstream
+        self.upstream = upstream
+        self.held = held
+        self.passed = passed
+        self.lost = lost
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension StageFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeStageFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> StageFacts {
+        return
+            try StageFacts(
+                name: FfiConverterString.read(from: &buf),
+                downstream: FfiConverterUInt64.read(from: &buf),
+                upstream: FfiConverterUInt64.read(from: &buf),
+                held: FfiConverterUInt64.read(from: &buf),
+                passed: FfiConverterUInt64.read(from: &buf),
+                lost: FfiConverterUInt64.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: StageFacts, into buf: inout [UInt8]) {
+        FfiConverterString.write(value.name, into: &buf)
+        FfiConverterUInt64.write(value.downstream, into: &buf)
+        FfiConverterUInt64.write(value.upstream, into: &buf)
+        FfiConverterUInt64.write(value.held, into: &buf)
+        FfiConverterUInt64.write(value.passed, into: &buf)
+        FfiConverterUInt64.write(value.lost, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeStageFacts_lift(_ buf: RustBuffer) throws -> StageFacts {
+    return try FfiConverterTypeStageFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeStageFacts_lower(_ value: StageFacts) -> RustBuffer {
+    return FfiConverterTypeStageFacts.lower(value)
+}
+
+
+/**
  * How an output stream is opened.
  */
 public struct StartFacts: Equatable, Hashable {
@@ -8016,6 +11152,222 @@ public func FfiConverterTypeGrantDelivery_lower(_ value: GrantDelivery) -> RustB
 
 
 /**
+ * What became of an element that was offered.
+ */
+
+public enum OfferFacts: Equatable, Hashable {
+
+    /**
+     * It is in the queue.
+     */
+    case enqueued
+    /**
+     * It was discarded, and counted.
+     */
+    case dropped
+    /**
+     * The queue is closed.
+     */
+    case queueClosed
+    /**
+     * The queue has failed.
+     */
+    case failed(
+        /**
+         * With this.
+         */fault: Fault
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension OfferFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeOfferFacts: FfiConverterRustBuffer {
+    typealias SwiftType = OfferFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> OfferFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .enqueued
+
+        case 2: return .dropped
+
+        case 3: return .queueClosed
+
+        case 4: return .failed(fault: try FfiConverterTypeFault.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: OfferFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .enqueued:
+            writeInt(&buf, Int32(1))
+
+
+        case .dropped:
+            writeInt(&buf, Int32(2))
+
+
+        case .queueClosed:
+            writeInt(&buf, Int32(3))
+
+
+        case let .failed(fault):
+            writeInt(&buf, Int32(4))
+            FfiConverterTypeFault.write(fault, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOfferFacts_lift(_ buf: RustBuffer) throws -> OfferFacts {
+    return try FfiConverterTypeOfferFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOfferFacts_lower(_ value: OfferFacts) -> RustBuffer {
+    return FfiConverterTypeOfferFacts.lower(value)
+}
+
+
+
+/**
+ * What becomes of an element that finds its edge full.
+ */
+
+public enum OverflowFacts: Equatable, Hashable {
+
+    /**
+     * It waits.
+     */
+    case backpressure
+    /**
+     * The oldest makes room.
+     */
+    case dropHead
+    /**
+     * The newest makes room.
+     */
+    case dropTail
+    /**
+     * It is discarded.
+     */
+    case dropNew
+    /**
+     * All make room.
+     */
+    case dropBuffer
+    /**
+     * The edge fails.
+     */
+    case fail
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension OverflowFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeOverflowFacts: FfiConverterRustBuffer {
+    typealias SwiftType = OverflowFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> OverflowFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .backpressure
+
+        case 2: return .dropHead
+
+        case 3: return .dropTail
+
+        case 4: return .dropNew
+
+        case 5: return .dropBuffer
+
+        case 6: return .fail
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: OverflowFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .backpressure:
+            writeInt(&buf, Int32(1))
+
+
+        case .dropHead:
+            writeInt(&buf, Int32(2))
+
+
+        case .dropTail:
+            writeInt(&buf, Int32(3))
+
+
+        case .dropNew:
+            writeInt(&buf, Int32(4))
+
+
+        case .dropBuffer:
+            writeInt(&buf, Int32(5))
+
+
+        case .fail:
+            writeInt(&buf, Int32(6))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOverflowFacts_lift(_ buf: RustBuffer) throws -> OverflowFacts {
+    return try FfiConverterTypeOverflowFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOverflowFacts_lower(_ value: OverflowFacts) -> RustBuffer {
+    return FfiConverterTypeOverflowFacts.lower(value)
+}
+
+
+
+/**
  * What cartridges may do on the network.
  */
 
@@ -8096,6 +11448,210 @@ public func FfiConverterTypePolicyFacts_lift(_ buf: RustBuffer) throws -> Policy
 #endif
 public func FfiConverterTypePolicyFacts_lower(_ value: PolicyFacts) -> RustBuffer {
     return FfiConverterTypePolicyFacts.lower(value)
+}
+
+
+
+/**
+ * What a subscriber received.
+ */
+
+public enum ProbeEvent: Equatable, Hashable {
+
+    /**
+     * An element, lent for as long as the operation is held.
+     */
+    case next(
+        /**
+         * Its token.
+         */token: UInt64
+    )
+    /**
+     * The end, as it should be.
+     */
+    case complete
+    /**
+     * The end, with its reason.
+     */
+    case failed(
+        /**
+         * Why.
+         */fault: Fault
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension ProbeEvent: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeProbeEvent: FfiConverterRustBuffer {
+    typealias SwiftType = ProbeEvent
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ProbeEvent {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .next(token: try FfiConverterUInt64.read(from: &buf)
+        )
+
+        case 2: return .complete
+
+        case 3: return .failed(fault: try FfiConverterTypeFault.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: ProbeEvent, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case let .next(token):
+            writeInt(&buf, Int32(1))
+            FfiConverterUInt64.write(token, into: &buf)
+
+
+        case .complete:
+            writeInt(&buf, Int32(2))
+
+
+        case let .failed(fault):
+            writeInt(&buf, Int32(3))
+            FfiConverterTypeFault.write(fault, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProbeEvent_lift(_ buf: RustBuffer) throws -> ProbeEvent {
+    return try FfiConverterTypeProbeEvent.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProbeEvent_lower(_ value: ProbeEvent) -> RustBuffer {
+    return FfiConverterTypeProbeEvent.lower(value)
+}
+
+
+
+/**
+ * What a function of Swift's answers. Tokens in it are handed over.
+ */
+
+public enum Reply: Equatable, Hashable {
+
+    /**
+     * Yes, or done.
+     */
+    case yes
+    /**
+     * No, or nothing more.
+     */
+    case no
+    /**
+     * These elements.
+     */
+    case values(
+        /**
+         * Their tokens.
+         */tokens: [UInt64]
+    )
+    /**
+     * It threw.
+     */
+    case thrown(
+        /**
+         * What.
+         */fault: Fault
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension Reply: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeReply: FfiConverterRustBuffer {
+    typealias SwiftType = Reply
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Reply {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .yes
+
+        case 2: return .no
+
+        case 3: return .values(tokens: try FfiConverterSequenceUInt64.read(from: &buf)
+        )
+
+        case 4: return .thrown(fault: try FfiConverterTypeFault.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: Reply, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .yes:
+            writeInt(&buf, Int32(1))
+
+
+        case .no:
+            writeInt(&buf, Int32(2))
+
+
+        case let .values(tokens):
+            writeInt(&buf, Int32(3))
+            FfiConverterSequenceUInt64.write(tokens, into: &buf)
+
+
+        case let .thrown(fault):
+            writeInt(&buf, Int32(4))
+            FfiConverterTypeFault.write(fault, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeReply_lift(_ buf: RustBuffer) throws -> Reply {
+    return try FfiConverterTypeReply.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeReply_lower(_ value: Reply) -> RustBuffer {
+    return FfiConverterTypeReply.lower(value)
 }
 
 
@@ -8270,6 +11826,30 @@ fileprivate struct FfiConverterOptionTypeRequestCore: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterOptionTypeEdgeFacts: FfiConverterRustBuffer {
+    typealias SwiftType = EdgeFacts?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeEdgeFacts.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeEdgeFacts.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterOptionTypeFault: FfiConverterRustBuffer {
     typealias SwiftType = Fault?
 
@@ -8360,6 +11940,79 @@ fileprivate struct FfiConverterOptionTypeEventFacts: FfiConverterRustBuffer {
         case 1: return try FfiConverterTypeEventFacts.read(from: &buf)
         default: throw UniffiInternalError.unexpectedOptionalTag
         }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterOptionTypeOfferFacts: FfiConverterRustBuffer {
+    typealias SwiftType = OfferFacts?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeOfferFacts.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeOfferFacts.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterOptionTypeProbeEvent: FfiConverterRustBuffer {
+    typealias SwiftType = ProbeEvent?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeProbeEvent.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeProbeEvent.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterSequenceUInt64: FfiConverterRustBuffer {
+    typealias SwiftType = [UInt64]
+
+    public static func write(_ value: [UInt64], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterUInt64.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [UInt64] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [UInt64]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterUInt64.read(from: &buf))
+        }
+        return seq
     }
 }
 
@@ -8483,6 +12136,31 @@ fileprivate struct FfiConverterSequenceTypeOutputDeclaration: FfiConverterRustBu
         seq.reserveCapacity(Int(len))
         for _ in 0 ..< len {
             seq.append(try FfiConverterTypeOutputDeclaration.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterSequenceTypeStageFacts: FfiConverterRustBuffer {
+    typealias SwiftType = [StageFacts]
+
+    public static func write(_ value: [StageFacts], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterTypeStageFacts.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [StageFacts] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [StageFacts]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterTypeStageFacts.read(from: &buf))
         }
         return seq
     }
@@ -8628,6 +12306,260 @@ public func openFeed(facts: FeedFacts)throws  -> FeedCore  {
 })
 }
 /**
+ * A sink that keeps all elements.
+ */
+public func sinkCollect() -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_collect(uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that keeps the first element, or the last.
+ */
+public func sinkEnd(last: Bool) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_end(
+        FfiConverterBool.lower(last),uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that folds: `function` gets state and element.
+ */
+public func sinkFold(first: UInt64, function: Function) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_fold(
+        FfiConverterUInt64.lower(first),
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that calls `function` with each element.
+ */
+public func sinkForeach(function: Function) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_foreach(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that asks for everything and keeps nothing.
+ */
+public func sinkIgnore() -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_ignore(uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that is read by hand.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func sinkOutlet(edge: EdgeFacts)throws  -> SinkCore  {
+    return try  FfiConverterTypeSinkCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_outlet(
+        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that a test plays.
+ */
+public func sinkProbe() -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_probe(uniffiCallStatus
+    )
+})
+}
+/**
+ * A source that fails at once.
+ */
+public func sourceFailed(fault: Fault) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_failed(
+        FfiConverterTypeFault_lower(fault),uniffiCallStatus
+    )
+})
+}
+/**
+ * A source that `make` makes the generator of, anew for each run: a function that answers one element
+ * at a time and `No` at the end.
+ */
+public func sourceGenerated(make: Generators) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_generated(
+        FfiConverterTypeGenerators_lower(make),uniffiCallStatus
+    )
+})
+}
+/**
+ * A source that is fed by hand.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func sourceManual(edge: EdgeFacts)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_manual(
+        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+    )
+})
+}
+/**
+ * A source that a test plays: strict, or with an edge.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func sourceProbe(edge: EdgeFacts?)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_probe(
+        FfiConverterOptionTypeEdgeFacts.lower(edge),uniffiCallStatus
+    )
+})
+}
+/**
+ * Says who releases tokens. The first call counts; it comes before the first token.
+ */
+public func keepElements(keeper: Keeper)  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_keep_elements(
+        FfiConverterTypeKeeper_lower(keeper),uniffiCallStatus
+    )
+}
+}
+/**
+ * A boundary between two threads.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func flowBuffer(edge: EdgeFacts)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_buffer(
+        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+    )
+})
+}
+/**
+ * All but the first `n`.
+ */
+public func flowDrop(n: UInt64) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_drop(
+        FfiConverterUInt64.lower(n),uniffiCallStatus
+    )
+})
+}
+/**
+ * The elements that `function` says yes to.
+ */
+public func flowFilter(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_filter(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each element through `function`; what it answers nothing for is dropped.
+ */
+public func flowFilterMap(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_filter_map(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * The last state of a fold.
+ */
+public func flowFold(first: UInt64, function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_fold(
+        FfiConverterUInt64.lower(first),
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each element through `function`.
+ */
+public func flowMap(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_map(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each state of a fold.
+ */
+public func flowScan(first: UInt64, function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_scan(
+        FfiConverterUInt64.lower(first),
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * The first `n`.
+ */
+public func flowTake(n: UInt64) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_take(
+        FfiConverterUInt64.lower(n),uniffiCallStatus
+    )
+})
+}
+/**
+ * Those up to the first that `function` says no to.
+ */
+public func flowTakeWhile(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_take_while(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Shows each element to `function`.
+ */
+public func flowTap(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_tap(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
  * The limits that hold unless others are proposed.
  */
 public func defaultLimits() -> LimitFacts  {
@@ -8690,6 +12622,72 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_open_feed() != 23951) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_collect() != 61239) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_end() != 11709) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_fold() != 56139) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_foreach() != 37936) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_ignore() != 37333) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_outlet() != 37756) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_probe() != 10282) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_failed() != 13866) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_generated() != 42856) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_manual() != 11438) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_probe() != 47949) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_keep_elements() != 19238) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_buffer() != 1006) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_drop() != 13686) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_filter() != 64020) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_filter_map() != 28221) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_fold() != 21242) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_map() != 15023) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_scan() != 16115) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_take() != 10838) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_take_while() != 9093) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_tap() != 48116) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_default_limits() != 5944) {
@@ -8858,6 +12856,150 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_feedcore_stop() != 14947) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_flowcore_named() != 28017) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_flowcore_to() != 6450) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_flowcore_via() != 49765) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_generators_make() != 61896) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_graphcore_run() != 41185) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sourcecore_named() != 25625) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sourcecore_to() != 35) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sourcecore_via() != 55296) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_function_call() != 31558) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_keeper_release() != 51449) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_probeop_attempt() != 9446) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_probeop_cancel() != 40719) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_probeop_event() != 24024) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_probeop_poll() != 65214) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_subscribercore_cancel() != 11694) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_subscribercore_event() != 54468) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_subscribercore_request() != 1721) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_completioncore_status() != 51926) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_completioncore_wait() != 29087) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_attempt() != 5990) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_cancel() != 25872) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_poll() != 5048) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_tokens() != 62745) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_complete() != 9888) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_demand() != 63843) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_fail() != 10141) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_held() != 10700) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_is_over() != 31173) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_lost() != 28594) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_offer() != 38427) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_ready() != 37714) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_manualcore_try_offer() != 20834) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_offerop_attempt() != 49265) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_offerop_cancel() != 3364) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_offerop_poll() != 57022) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_offerop_take() != 9315) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_outletcore_cancel() != 45840) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_outletcore_held() != 55691) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_outletcore_recv() != 19166) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_completion() != 5657) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_manual() != 51404) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_outlet() != 10637) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_subscriber() != 56420) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_advance() != 35081) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_running() != 11068) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_settle() != 9206) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_shutdown() != 28941) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_stages() != 63812) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_gatecore_acquire() != 16223) {
@@ -9118,6 +13260,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_constructor_enginecore_new() != 40188) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_constructor_scopecore_new() != 49969) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_constructor_gatecore_new() != 33796) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -9132,6 +13277,9 @@ private let initializationResult: InitializationResult = {
     }
 
     uniffiCallbackInitBell()
+    uniffiCallbackInitFunction()
+    uniffiCallbackInitGenerators()
+    uniffiCallbackInitKeeper()
     return InitializationResult.ok
 }()
 

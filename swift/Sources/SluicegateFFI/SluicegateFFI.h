@@ -248,6 +248,27 @@ typedef void (*UniffiCallbackInterfaceBellMethod0)(uint64_t, void* _Nonnull,
     );
 
 #endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_GENERATORS_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_GENERATORS_METHOD0
+typedef void (*UniffiCallbackInterfaceGeneratorsMethod0)(uint64_t, uint64_t* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_FUNCTION_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_FUNCTION_METHOD0
+typedef void (*UniffiCallbackInterfaceFunctionMethod0)(uint64_t, RustBuffer, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
+typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 #define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 typedef struct UniffiVTableCallbackInterfaceBell {
@@ -255,6 +276,33 @@ typedef struct UniffiVTableCallbackInterfaceBell {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceBellMethod0 _Nonnull ring;
 } UniffiVTableCallbackInterfaceBell;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_GENERATORS
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_GENERATORS
+typedef struct UniffiVTableCallbackInterfaceGenerators {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceGeneratorsMethod0 _Nonnull make;
+} UniffiVTableCallbackInterfaceGenerators;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FUNCTION
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FUNCTION
+typedef struct UniffiVTableCallbackInterfaceFunction {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceFunctionMethod0 _Nonnull call;
+} UniffiVTableCallbackInterfaceFunction;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
+typedef struct UniffiVTableCallbackInterfaceKeeper {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceKeeperMethod0 _Nonnull release;
+} UniffiVTableCallbackInterfaceKeeper;
 
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BELL
@@ -635,6 +683,426 @@ RustBuffer uniffi_sluicegate_swift_fn_method_feedcore_stats(uint64_t ptr, RustCa
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FEEDCORE_STOP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FEEDCORE_STOP
 void uniffi_sluicegate_swift_fn_method_feedcore_stop(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FLOWCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FLOWCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_flowcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FLOWCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FLOWCORE
+void uniffi_sluicegate_swift_fn_free_flowcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_NAMED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_NAMED
+uint64_t uniffi_sluicegate_swift_fn_method_flowcore_named(uint64_t ptr, RustBuffer name, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_TO
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_TO
+uint64_t uniffi_sluicegate_swift_fn_method_flowcore_to(uint64_t ptr, uint64_t sink, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_VIA
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FLOWCORE_VIA
+uint64_t uniffi_sluicegate_swift_fn_method_flowcore_via(uint64_t ptr, uint64_t next, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GENERATORS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GENERATORS
+uint64_t uniffi_sluicegate_swift_fn_clone_generators(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_GENERATORS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_GENERATORS
+void uniffi_sluicegate_swift_fn_free_generators(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_GENERATORS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_GENERATORS
+void uniffi_sluicegate_swift_fn_init_callback_vtable_generators(const UniffiVTableCallbackInterfaceGenerators* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_GENERATORS_MAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_GENERATORS_MAKE
+uint64_t uniffi_sluicegate_swift_fn_method_generators_make(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GRAPHCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GRAPHCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_graphcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_GRAPHCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_GRAPHCORE
+void uniffi_sluicegate_swift_fn_free_graphcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_GRAPHCORE_RUN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_GRAPHCORE_RUN
+uint64_t uniffi_sluicegate_swift_fn_method_graphcore_run(uint64_t ptr, uint64_t scope, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SINKCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SINKCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_sinkcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SINKCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SINKCORE
+void uniffi_sluicegate_swift_fn_free_sinkcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SOURCECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SOURCECORE
+uint64_t uniffi_sluicegate_swift_fn_clone_sourcecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SOURCECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SOURCECORE
+void uniffi_sluicegate_swift_fn_free_sourcecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_NAMED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_NAMED
+uint64_t uniffi_sluicegate_swift_fn_method_sourcecore_named(uint64_t ptr, RustBuffer name, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_TO
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_TO
+uint64_t uniffi_sluicegate_swift_fn_method_sourcecore_to(uint64_t ptr, uint64_t sink, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_VIA
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SOURCECORE_VIA
+uint64_t uniffi_sluicegate_swift_fn_method_sourcecore_via(uint64_t ptr, uint64_t flow, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FUNCTION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FUNCTION
+uint64_t uniffi_sluicegate_swift_fn_clone_function(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FUNCTION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FUNCTION
+void uniffi_sluicegate_swift_fn_free_function(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FUNCTION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FUNCTION
+void uniffi_sluicegate_swift_fn_init_callback_vtable_function(const UniffiVTableCallbackInterfaceFunction* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FUNCTION_CALL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FUNCTION_CALL
+RustBuffer uniffi_sluicegate_swift_fn_method_function_call(uint64_t ptr, RustBuffer tokens, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
+uint64_t uniffi_sluicegate_swift_fn_clone_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
+void uniffi_sluicegate_swift_fn_free_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(const UniffiVTableCallbackInterfaceKeeper* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
+void uniffi_sluicegate_swift_fn_method_keeper_release(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROBEOP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROBEOP
+uint64_t uniffi_sluicegate_swift_fn_clone_probeop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PROBEOP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PROBEOP
+void uniffi_sluicegate_swift_fn_free_probeop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_ATTEMPT
+int8_t uniffi_sluicegate_swift_fn_method_probeop_attempt(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_CANCEL
+void uniffi_sluicegate_swift_fn_method_probeop_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_EVENT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_EVENT
+RustBuffer uniffi_sluicegate_swift_fn_method_probeop_event(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROBEOP_POLL
+int8_t uniffi_sluicegate_swift_fn_method_probeop_poll(uint64_t ptr, uint64_t bell, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SUBSCRIBERCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SUBSCRIBERCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_subscribercore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SUBSCRIBERCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SUBSCRIBERCORE
+void uniffi_sluicegate_swift_fn_free_subscribercore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_CANCEL
+void uniffi_sluicegate_swift_fn_method_subscribercore_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_EVENT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_EVENT
+uint64_t uniffi_sluicegate_swift_fn_method_subscribercore_event(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_REQUEST
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SUBSCRIBERCORE_REQUEST
+int8_t uniffi_sluicegate_swift_fn_method_subscribercore_request(uint64_t ptr, uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COMPLETIONCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COMPLETIONCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_completioncore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_COMPLETIONCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_COMPLETIONCORE
+void uniffi_sluicegate_swift_fn_free_completioncore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_STATUS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_STATUS
+uint8_t uniffi_sluicegate_swift_fn_method_completioncore_status(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_WAIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_WAIT
+uint64_t uniffi_sluicegate_swift_fn_method_completioncore_wait(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_ELEMENTSOP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_ELEMENTSOP
+uint64_t uniffi_sluicegate_swift_fn_clone_elementsop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_ELEMENTSOP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_ELEMENTSOP
+void uniffi_sluicegate_swift_fn_free_elementsop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_ATTEMPT
+int8_t uniffi_sluicegate_swift_fn_method_elementsop_attempt(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_CANCEL
+void uniffi_sluicegate_swift_fn_method_elementsop_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_POLL
+int8_t uniffi_sluicegate_swift_fn_method_elementsop_poll(uint64_t ptr, uint64_t bell, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_TOKENS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_TOKENS
+RustBuffer uniffi_sluicegate_swift_fn_method_elementsop_tokens(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_MANUALCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_MANUALCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_manualcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_MANUALCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_MANUALCORE
+void uniffi_sluicegate_swift_fn_free_manualcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_COMPLETE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_COMPLETE
+int8_t uniffi_sluicegate_swift_fn_method_manualcore_complete(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_DEMAND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_DEMAND
+uint64_t uniffi_sluicegate_swift_fn_method_manualcore_demand(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_FAIL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_FAIL
+int8_t uniffi_sluicegate_swift_fn_method_manualcore_fail(uint64_t ptr, RustBuffer fault, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_HELD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_HELD
+uint64_t uniffi_sluicegate_swift_fn_method_manualcore_held(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_IS_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_IS_OVER
+int8_t uniffi_sluicegate_swift_fn_method_manualcore_is_over(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_LOST
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_LOST
+uint64_t uniffi_sluicegate_swift_fn_method_manualcore_lost(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_OFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_OFFER
+uint64_t uniffi_sluicegate_swift_fn_method_manualcore_offer(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_READY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_READY
+uint64_t uniffi_sluicegate_swift_fn_method_manualcore_ready(uint64_t ptr, uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_TRY_OFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MANUALCORE_TRY_OFFER
+RustBuffer uniffi_sluicegate_swift_fn_method_manualcore_try_offer(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_OFFEROP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_OFFEROP
+uint64_t uniffi_sluicegate_swift_fn_clone_offerop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_OFFEROP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_OFFEROP
+void uniffi_sluicegate_swift_fn_free_offerop(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_ATTEMPT
+int8_t uniffi_sluicegate_swift_fn_method_offerop_attempt(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_CANCEL
+void uniffi_sluicegate_swift_fn_method_offerop_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_POLL
+int8_t uniffi_sluicegate_swift_fn_method_offerop_poll(uint64_t ptr, uint64_t bell, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_TAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OFFEROP_TAKE
+RustBuffer uniffi_sluicegate_swift_fn_method_offerop_take(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_OUTLETCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_OUTLETCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_outletcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_OUTLETCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_OUTLETCORE
+void uniffi_sluicegate_swift_fn_free_outletcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_CANCEL
+void uniffi_sluicegate_swift_fn_method_outletcore_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_HELD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_HELD
+uint64_t uniffi_sluicegate_swift_fn_method_outletcore_held(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_RECV
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTLETCORE_RECV
+uint64_t uniffi_sluicegate_swift_fn_method_outletcore_recv(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RUNCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RUNCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_runcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RUNCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RUNCORE
+void uniffi_sluicegate_swift_fn_free_runcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_COMPLETION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_COMPLETION
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_completion(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_manual(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_OUTLET
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_OUTLET
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_outlet(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_SUBSCRIBER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_SUBSCRIBER
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_subscriber(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SCOPECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SCOPECORE
+uint64_t uniffi_sluicegate_swift_fn_clone_scopecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SCOPECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SCOPECORE
+void uniffi_sluicegate_swift_fn_free_scopecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SCOPECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SCOPECORE_NEW
+uint64_t uniffi_sluicegate_swift_fn_constructor_scopecore_new(RustBuffer name, RustBuffer seed, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_ADVANCE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_ADVANCE
+int8_t uniffi_sluicegate_swift_fn_method_scopecore_advance(uint64_t ptr, uint64_t micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_RUNNING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_RUNNING
+uint64_t uniffi_sluicegate_swift_fn_method_scopecore_running(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_SETTLE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_SETTLE
+uint64_t uniffi_sluicegate_swift_fn_method_scopecore_settle(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_SHUTDOWN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_SHUTDOWN
+uint64_t uniffi_sluicegate_swift_fn_method_scopecore_shutdown(uint64_t ptr, uint64_t limit_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
+RustBuffer uniffi_sluicegate_swift_fn_method_scopecore_stages(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GATECORE
@@ -1259,6 +1727,119 @@ RustBuffer uniffi_sluicegate_swift_fn_func_feed_meta(RustBuffer meta, RustCallSt
 uint64_t uniffi_sluicegate_swift_fn_func_open_feed(RustBuffer facts, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_COLLECT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_COLLECT
+uint64_t uniffi_sluicegate_swift_fn_func_sink_collect(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_END
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_END
+uint64_t uniffi_sluicegate_swift_fn_func_sink_end(int8_t last, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FOLD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FOLD
+uint64_t uniffi_sluicegate_swift_fn_func_sink_fold(uint64_t first, uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FOREACH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FOREACH
+uint64_t uniffi_sluicegate_swift_fn_func_sink_foreach(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_IGNORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_IGNORE
+uint64_t uniffi_sluicegate_swift_fn_func_sink_ignore(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_OUTLET
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_OUTLET
+uint64_t uniffi_sluicegate_swift_fn_func_sink_outlet(RustBuffer edge, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_PROBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_PROBE
+uint64_t uniffi_sluicegate_swift_fn_func_sink_probe(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FAILED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FAILED
+uint64_t uniffi_sluicegate_swift_fn_func_source_failed(RustBuffer fault, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_GENERATED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_GENERATED
+uint64_t uniffi_sluicegate_swift_fn_func_source_generated(uint64_t make, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MANUAL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MANUAL
+uint64_t uniffi_sluicegate_swift_fn_func_source_manual(RustBuffer edge, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PROBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PROBE
+uint64_t uniffi_sluicegate_swift_fn_func_source_probe(RustBuffer edge, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
+void uniffi_sluicegate_swift_fn_func_keep_elements(uint64_t keeper, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
+uint64_t uniffi_sluicegate_swift_fn_func_flow_buffer(RustBuffer edge, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP
+uint64_t uniffi_sluicegate_swift_fn_func_flow_drop(uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FILTER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FILTER
+uint64_t uniffi_sluicegate_swift_fn_func_flow_filter(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FILTER_MAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FILTER_MAP
+uint64_t uniffi_sluicegate_swift_fn_func_flow_filter_map(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FOLD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FOLD
+uint64_t uniffi_sluicegate_swift_fn_func_flow_fold(uint64_t first, uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_MAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_MAP
+uint64_t uniffi_sluicegate_swift_fn_func_flow_map(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_SCAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_SCAN
+uint64_t uniffi_sluicegate_swift_fn_func_flow_scan(uint64_t first, uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAKE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_take(uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAKE_WHILE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAKE_WHILE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_take_while(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAP
+uint64_t uniffi_sluicegate_swift_fn_func_flow_tap(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_DEFAULT_LIMITS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_DEFAULT_LIMITS
 RustBuffer uniffi_sluicegate_swift_fn_func_default_limits(RustCallStatus *_Nonnull out_status
@@ -1581,6 +2162,138 @@ uint16_t uniffi_sluicegate_swift_checksum_func_feed_meta(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_OPEN_FEED
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_OPEN_FEED
 uint16_t uniffi_sluicegate_swift_checksum_func_open_feed(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_COLLECT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_COLLECT
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_collect(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_END
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_END
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_end(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FOLD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FOLD
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_fold(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FOREACH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FOREACH
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_foreach(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_IGNORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_IGNORE
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_ignore(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_OUTLET
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_OUTLET
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_outlet(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_PROBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_PROBE
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_probe(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FAILED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FAILED
+uint16_t uniffi_sluicegate_swift_checksum_func_source_failed(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_GENERATED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_GENERATED
+uint16_t uniffi_sluicegate_swift_checksum_func_source_generated(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MANUAL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MANUAL
+uint16_t uniffi_sluicegate_swift_checksum_func_source_manual(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PROBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PROBE
+uint16_t uniffi_sluicegate_swift_checksum_func_source_probe(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
+uint16_t uniffi_sluicegate_swift_checksum_func_keep_elements(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BUFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BUFFER
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_buffer(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DROP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DROP
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_drop(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FILTER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FILTER
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_filter(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FILTER_MAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FILTER_MAP
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_filter_map(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FOLD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FOLD
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_fold(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_MAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_MAP
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_map(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_SCAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_SCAN
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_scan(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAKE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_take(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAKE_WHILE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAKE_WHILE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_take_while(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAP
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_tap(void
 
 );
 #endif
@@ -1917,6 +2630,294 @@ uint16_t uniffi_sluicegate_swift_checksum_method_feedcore_stats(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FEEDCORE_STOP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FEEDCORE_STOP
 uint16_t uniffi_sluicegate_swift_checksum_method_feedcore_stop(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_NAMED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_NAMED
+uint16_t uniffi_sluicegate_swift_checksum_method_flowcore_named(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_TO
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_TO
+uint16_t uniffi_sluicegate_swift_checksum_method_flowcore_to(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_VIA
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FLOWCORE_VIA
+uint16_t uniffi_sluicegate_swift_checksum_method_flowcore_via(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_GENERATORS_MAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_GENERATORS_MAKE
+uint16_t uniffi_sluicegate_swift_checksum_method_generators_make(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_GRAPHCORE_RUN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_GRAPHCORE_RUN
+uint16_t uniffi_sluicegate_swift_checksum_method_graphcore_run(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_NAMED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_NAMED
+uint16_t uniffi_sluicegate_swift_checksum_method_sourcecore_named(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_TO
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_TO
+uint16_t uniffi_sluicegate_swift_checksum_method_sourcecore_to(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_VIA
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SOURCECORE_VIA
+uint16_t uniffi_sluicegate_swift_checksum_method_sourcecore_via(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FUNCTION_CALL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FUNCTION_CALL
+uint16_t uniffi_sluicegate_swift_checksum_method_function_call(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
+uint16_t uniffi_sluicegate_swift_checksum_method_keeper_release(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_ATTEMPT
+uint16_t uniffi_sluicegate_swift_checksum_method_probeop_attempt(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_probeop_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_EVENT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_EVENT
+uint16_t uniffi_sluicegate_swift_checksum_method_probeop_event(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_POLL
+uint16_t uniffi_sluicegate_swift_checksum_method_probeop_poll(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_subscribercore_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_EVENT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_EVENT
+uint16_t uniffi_sluicegate_swift_checksum_method_subscribercore_event(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_REQUEST
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SUBSCRIBERCORE_REQUEST
+uint16_t uniffi_sluicegate_swift_checksum_method_subscribercore_request(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_STATUS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_STATUS
+uint16_t uniffi_sluicegate_swift_checksum_method_completioncore_status(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_WAIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_WAIT
+uint16_t uniffi_sluicegate_swift_checksum_method_completioncore_wait(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_ATTEMPT
+uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_attempt(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_POLL
+uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_poll(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_TOKENS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_TOKENS
+uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_tokens(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_COMPLETE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_COMPLETE
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_complete(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_DEMAND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_DEMAND
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_demand(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_FAIL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_FAIL
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_fail(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_HELD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_HELD
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_held(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_IS_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_IS_OVER
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_is_over(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_LOST
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_LOST
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_lost(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_OFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_OFFER
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_offer(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_READY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_READY
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_ready(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_TRY_OFFER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MANUALCORE_TRY_OFFER
+uint16_t uniffi_sluicegate_swift_checksum_method_manualcore_try_offer(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_ATTEMPT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_ATTEMPT
+uint16_t uniffi_sluicegate_swift_checksum_method_offerop_attempt(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_offerop_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_POLL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_POLL
+uint16_t uniffi_sluicegate_swift_checksum_method_offerop_poll(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_TAKE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OFFEROP_TAKE
+uint16_t uniffi_sluicegate_swift_checksum_method_offerop_take(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_outletcore_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_HELD
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_HELD
+uint16_t uniffi_sluicegate_swift_checksum_method_outletcore_held(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_RECV
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTLETCORE_RECV
+uint16_t uniffi_sluicegate_swift_checksum_method_outletcore_recv(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_COMPLETION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_COMPLETION
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_completion(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_manual(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_OUTLET
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_OUTLET
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_outlet(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_SUBSCRIBER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_SUBSCRIBER
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_subscriber(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_ADVANCE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_ADVANCE
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_advance(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_RUNNING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_RUNNING
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_running(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_SETTLE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_SETTLE
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_settle(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_SHUTDOWN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_SHUTDOWN
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_shutdown(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_stages(void
 
 );
 #endif
@@ -2433,6 +3434,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_windowcore_size(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
 uint16_t uniffi_sluicegate_swift_checksum_constructor_enginecore_new(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SCOPECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SCOPECORE_NEW
+uint16_t uniffi_sluicegate_swift_checksum_constructor_scopecore_new(void
 
 );
 #endif

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::guard::guard;
 
 fn flow(flow: CoreFlow<Element, Element>) -> Arc<FlowCore> {
-    Arc::new(FlowCore(flow.via_mat(CoreFlow::map(|element| element), |_, _| Mats::new())))
+    Arc::new(FlowCore(flow.map_mat(|_| Mats::new())))
 }
 
 /// Each element through `function`.

@@ -1,0 +1,93 @@
+internal import SluicegateCore
+
+extension Flow where Mat == NotUsed {
+  /// Each element through `transform`; what it throws fails the stream.
+  public static func map(_ transform: @escaping @Sendable (In) throws -> Out) -> Self {
+    Flow(flowMap(function: Calling.mapping(transform)), .none())
+  }
+
+  /// Each element through `transform`; for each `nil` another element is asked for.
+  public static func compactMap(_ transform: @escaping @Sendable (In) throws -> Out?) -> Self {
+    Flow(flowFilterMap(function: Calling.picking(transform)), .none())
+  }
+
+  /// Each state of `next` over the elements.
+  public static func scan(
+    _ first: Out, _ next: @escaping @Sendable (Out, In) throws -> Out
+  ) -> Self {
+    Flow(flowScan(first: give(first), function: Calling.folding(next)), .none())
+  }
+
+  /// The last state of `next` over all elements, once the upstream has completed.
+  public static func fold(
+    _ first: Out, _ next: @escaping @Sendable (Out, In) throws -> Out
+  ) -> Self {
+    Flow(flowFold(first: give(first), function: Calling.folding(next)), .none())
+  }
+}
+
+extension Flow where In == Out, Mat == NotUsed {
+  /// The elements that `pass` says true of. For each that is dropped another is asked for.
+  public static func filter(_ pass: @escaping @Sendable (In) throws -> Bool) -> Self {
+    Flow(flowFilter(function: Calling.testing(pass)), .none())
+  }
+
+  /// Shows each element to `look`.
+  public static func tap(_ look: @escaping @Sendable (In) throws -> Void) -> Self {
+    Flow(flowTap(function: Calling.doing(look)), .none())
+  }
+
+  /// The first `n` elements. Never asks for more; cancels the upstream straight after the last.
+  public static func prefix(_ n: UInt64) -> Self { Flow(flowTake(n: n), .none()) }
+
+  /// All but the first `n` elements.
+  public static func dropFirst(_ n: UInt64 = 1) -> Self { Flow(flowDrop(n: n), .none()) }
+
+  /// The elements up to the first that `pass` says false of; then the upstream is cancelled.
+  public static func prefix(while pass: @escaping @Sendable (In) throws -> Bool) -> Self {
+    Flow(flowTakeWhile(function: Calling.testing(pass)), .none())
+  }
+
+  /// A boundary: what is above runs on a thread of its own, and runs ahead by what the edge holds.
+  ///
+  /// Throws `invalidArgument` for a capacity of 0.
+  public static func buffer(_ edge: EdgeOptions = .init()) throws(SluicegateError) -> Self {
+    Flow(try translating { try flowBuffer(edge: edge.facts) }, .none())
+  }
+}
+
+extension Source {
+  /// ``Flow/map(_:)`` behind this source.
+  public func map<Next: Sendable>(
+    _ transform: @escaping @Sendable (Out) throws -> Next
+  ) -> Source<Next, Mat> { via(.map(transform)) }
+
+  /// ``Flow/compactMap(_:)`` behind this source.
+  public func compactMap<Next: Sendable>(
+    _ transform: @escaping @Sendable (Out) throws -> Next?
+  ) -> Source<Next, Mat> { via(.compactMap(transform)) }
+
+  /// ``Flow/filter(_:)`` behind this source.
+  public func filter(_ pass: @escaping @Sendable (Out) throws -> Bool) -> Self {
+    via(.filter(pass))
+  }
+
+  /// ``Flow/tap(_:)`` behind this source.
+  public func tap(_ look: @escaping @Sendable (Out) throws -> Void) -> Self { via(.tap(look)) }
+
+  /// ``Flow/prefix(_:)`` behind this source.
+  public func prefix(_ n: UInt64) -> Self { via(.prefix(n)) }
+
+  /// ``Flow/dropFirst(_:)`` behind this source.
+  public func dropFirst(_ n: UInt64 = 1) -> Self { via(.dropFirst(n)) }
+
+  /// ``Flow/prefix(while:)`` behind this source.
+  public func prefix(while pass: @escaping @Sendable (Out) throws -> Bool) -> Self {
+    via(.prefix(while: pass))
+  }
+
+  /// ``Flow/buffer(_:)`` behind this source.
+  public func buffer(_ edge: EdgeOptions = .init()) throws(SluicegateError) -> Self {
+    via(try .buffer(edge))
+  }
+}
