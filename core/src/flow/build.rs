@@ -1,7 +1,7 @@
 //! What one run is made of, until it is sure that all of it could be made.
 
 use super::clock::Clock;
-use super::island::{Drive, NewIsland};
+use super::island::{Drive, Interrupt, NewIsland};
 use super::meter::{Meter, StageView};
 use super::scope::{Scope, ScopeCore};
 use crate::error::Error;
@@ -19,10 +19,18 @@ pub struct Build {
 
 impl Build {
     pub(super) fn new(scope: &Scope) -> Result<Self, Error> {
-        match scope.core().over() {
+        Self::later(scope.core())
+    }
+
+    /// A run that is started by a stage of another one.
+    ///
+    /// # Errors
+    /// `ScopeShutDown`.
+    pub(super) fn later(scope: &Arc<ScopeCore>) -> Result<Self, Error> {
+        match scope.over() {
             Some(why) => Err(why),
             None => Ok(Build {
-                scope: Arc::clone(scope.core()),
+                scope: Arc::clone(scope),
                 islands: Vec::new(),
                 views: Vec::new(),
                 names: Vec::new(),
@@ -48,7 +56,20 @@ impl Build {
 
     /// One island more.
     pub(super) fn island(&mut self, name: impl Into<String>, drive: impl Drive + 'static) {
-        self.islands.push(NewIsland { name: name.into(), drive: Box::new(drive) });
+        let drive = Box::new(drive);
+        self.islands.push(NewIsland { name: name.into(), drive, interrupt: None });
+    }
+
+    /// One island more that may wait for something that is no part of this crate: `interrupt` ends
+    /// that wait, and is called, once or more often, when the island is to stop.
+    pub(super) fn island_with(
+        &mut self,
+        name: impl Into<String>,
+        drive: impl Drive + 'static,
+        interrupt: Interrupt,
+    ) {
+        let (drive, interrupt) = (Box::new(drive), Some(interrupt));
+        self.islands.push(NewIsland { name: name.into(), drive, interrupt });
     }
 
     /// Runs another blueprint's stages later, from within a stage: on the same scope.

@@ -27,10 +27,14 @@ pub(super) trait Drive: Send {
     fn stop(&mut self, _why: &Error) {}
 }
 
+/// Ends a wait that knows nothing of wakers.
+pub(super) type Interrupt = Box<dyn Fn() + Send + Sync>;
+
 /// A drive on its own, before it runs.
 pub(super) struct NewIsland {
     pub(super) name: String,
     pub(super) drive: Box<dyn Drive>,
+    pub(super) interrupt: Option<Interrupt>,
 }
 
 #[derive(Default)]
@@ -45,6 +49,7 @@ pub(super) struct Island {
     scope: Weak<ScopeCore>,
     clock: Clock,
     drive: Mutex<Option<Box<dyn Drive>>>,
+    interrupt: Option<Interrupt>,
     woken: AtomicBool,
     stopping: AtomicBool,
     begin: Watched<Begin>,
@@ -64,6 +69,7 @@ impl Island {
             scope,
             clock,
             drive: Mutex::new(Some(new.drive)),
+            interrupt: new.interrupt,
             woken: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
             begin: Watched::new(Begin::default()),
@@ -83,6 +89,9 @@ impl Island {
             state.why.get_or_insert_with(|| why.clone());
         });
         self.wake_by_ref();
+        if let Some(interrupt) = &self.interrupt {
+            interrupt();
+        }
         if here {
             self.release();
         }

@@ -40,10 +40,12 @@
 
 mod blueprint;
 mod build;
+mod channel;
 mod clock;
 mod context;
 mod edge;
 mod guard;
+mod io;
 mod island;
 mod manual;
 mod meter;

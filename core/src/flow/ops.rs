@@ -1,5 +1,6 @@
 //! [`Ops`]: the stages as methods of what they follow.
 
+use std::future::Future;
 use std::time::Duration;
 
 use super::blueprint::{Flow, Source};
@@ -165,6 +166,106 @@ pub trait Ops: Sized {
     #[must_use]
     fn buffer(&self, options: EdgeOptions) -> Self::With<Self::Out> {
         self.then(Flow::buffer(options))
+    }
+
+    fn map_async<O, F, Fut>(&self, n: u64, function: F) -> Result<Self::With<O>, Error>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, Error>> + Send + 'static,
+    {
+        Ok(self.then(Flow::map_async(n, function)?))
+    }
+
+    fn map_async_unordered<O, F, Fut>(&self, n: u64, function: F) -> Result<Self::With<O>, Error>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, Error>> + Send + 'static,
+    {
+        Ok(self.then(Flow::map_async_unordered(n, function)?))
+    }
+
+    fn map_parallel<O, F>(&self, n: u64, function: F) -> Result<Self::With<O>, Error>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Result<O, Error> + Send + Sync + 'static,
+    {
+        Ok(self.then(Flow::map_parallel(n, function)?))
+    }
+
+    fn map_parallel_unordered<O, F>(&self, n: u64, function: F) -> Result<Self::With<O>, Error>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Result<O, Error> + Send + Sync + 'static,
+    {
+        Ok(self.then(Flow::map_parallel_unordered(n, function)?))
+    }
+
+    #[must_use]
+    fn recover(
+        &self,
+        function: impl Fn(&Error) -> Option<Self::Out> + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::recover(function))
+    }
+
+    #[must_use]
+    fn recover_with(&self, source: Source<Self::Out>) -> Self::With<Self::Out> {
+        self.then(Flow::recover_with(source))
+    }
+
+    fn throttle(
+        &self,
+        elements: u64,
+        per: Duration,
+        burst: u64,
+    ) -> Result<Self::With<Self::Out>, Error> {
+        Ok(self.then(Flow::throttle(elements, per, burst)?))
+    }
+
+    fn delay(&self, by: Duration, room: u64) -> Result<Self::With<Self::Out>, Error> {
+        Ok(self.then(Flow::delay(by, room)?))
+    }
+
+    #[must_use]
+    fn debounce(&self, quiet: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::debounce(quiet))
+    }
+
+    #[must_use]
+    fn conflate<O, S, F>(&self, seed: S, aggregate: F) -> Self::With<O>
+    where
+        O: Send + 'static,
+        S: Fn(Self::Out) -> O + Send + Sync + 'static,
+        F: Fn(O, Self::Out) -> O + Send + Sync + 'static,
+    {
+        self.then(Flow::conflate(seed, aggregate))
+    }
+
+    #[must_use]
+    fn idle_timeout(&self, limit: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::idle_timeout(limit))
+    }
+
+    #[must_use]
+    fn initial_timeout(&self, limit: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::initial_timeout(limit))
+    }
+
+    #[must_use]
+    fn completion_timeout(&self, limit: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::completion_timeout(limit))
+    }
+
+    #[must_use]
+    fn take_within(&self, time: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::take_within(time))
+    }
+
+    #[must_use]
+    fn drop_within(&self, time: Duration) -> Self::With<Self::Out> {
+        self.then(Flow::drop_within(time))
     }
 }
 

@@ -3,10 +3,11 @@
 use std::task::{Poll, ready};
 
 use super::blueprint::{Flow, NotUsed, Sink, Source};
+use super::build::Build;
 use super::context::{Context, Signal, Up};
 use super::edge::{Credit, EdgeCore, EdgeOptions, SizeOf};
 use super::guard::guarded;
-use super::island::Drive;
+use super::island::{Drive, Interrupt};
 use super::meter::Meter;
 use super::outlet::Outlet;
 use super::promise::{Completion, Promise};
@@ -111,15 +112,30 @@ impl<T: Send + 'static, R: Send + 'static> Sink<T, Completion<R>> {
         kind: &'static str,
         make: impl Fn() -> C + Send + Sync + 'static,
     ) -> Self {
-        Sink::from_make(move |build, up| {
-            let meter = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
-            let (promise, collect) = (Promise::new(), make());
-            let completion = promise.completion();
-            let name = meter.name().to_owned();
-            build.island(name, Drain { up, collect, meter, promise, begun: false });
-            Ok(completion)
-        })
+        Sink::from_make(move |build, up| Ok(drained(build, up, kind, make(), Box::new(|| ()))))
     }
+}
+
+/// Runs the stages above into `collect`. `interrupt` ends a wait of the collector for something that
+/// is no part of this crate.
+pub(super) fn drained<T, R, C>(
+    build: &mut Build,
+    up: Up<T>,
+    kind: &str,
+    collect: C,
+    interrupt: Interrupt,
+) -> Completion<R>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    C: Collect<T, R> + 'static,
+{
+    let meter = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
+    let promise = Promise::new();
+    let completion = promise.completion();
+    let name = meter.name().to_owned();
+    build.island_with(name, Drain { up, collect, meter, promise, begun: false }, interrupt);
+    completion
 }
 
 /// A fold, which most sinks are.

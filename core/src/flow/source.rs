@@ -102,6 +102,15 @@ impl<T: Send + 'static> Source<T> {
         Source::iter(std::iter::once(element)).named("single")
     }
 
+    /// The same element again and again, without an end.
+    #[must_use]
+    pub fn repeat(element: T) -> Self
+    where
+        T: Clone + Sync,
+    {
+        Source::iter(std::iter::repeat(element)).named("repeat")
+    }
+
     /// No element, and the end.
     #[must_use]
     pub fn empty() -> Self {
@@ -135,6 +144,14 @@ impl<T: Send + 'static> Source<T> {
                 }))
             }))
         })
+    }
+}
+
+impl Source<u64> {
+    /// The numbers of `range`, one by one.
+    #[must_use]
+    pub fn range(range: std::ops::Range<u64>) -> Self {
+        Source::iter(range).named("range")
     }
 }
 

@@ -41,10 +41,6 @@ impl<I> Inlet<I> {
         self.meter.name()
     }
 
-    pub(in crate::flow) fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
     /// May an output be handed down?
     pub(in crate::flow) fn wanted(&self) -> bool {
         self.meter.wanted()
@@ -96,10 +92,12 @@ impl<I> Inlet<I> {
         Poll::Ready(Signal::Fail(error))
     }
 
-    /// Goes on with another upstream, of which what had not arrived is asked for again.
-    pub(in crate::flow) fn replace(&mut self, up: Up<I>) {
-        self.up = up;
-        self.ask(self.meter.asked());
+    /// The failure of the upstream, if that is how it ended: from now on it has completed.
+    pub(in crate::flow) fn mend(&mut self) -> Option<Error> {
+        match self.end.replace(Ok(())) {
+            Some(Err(error)) => Some(error),
+            _ => None,
+        }
     }
 
     /// How the upstream ended, for the downstream. Pending before that.
