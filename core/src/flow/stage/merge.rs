@@ -27,10 +27,6 @@ impl<T: Send> Turns<T> {
         self.inputs.push(input);
     }
 
-    pub(in crate::flow) fn is_empty(&self) -> bool {
-        self.inputs.is_empty()
-    }
-
     pub(in crate::flow) fn request(&mut self, n: u64) {
         self.inputs.iter_mut().for_each(|input| input.request(n));
     }

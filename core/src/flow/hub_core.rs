@@ -1,0 +1,412 @@
+//! The state of a hub, and the island that shares. Every decision is the model's.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use super::context::{Context, Signal, Up};
+use super::hub::HubSubscriber;
+use super::island::Drive;
+use super::meter::Meter;
+use crate::error::{Error, ErrorKind};
+use crate::model::hub::{Hub, HubArrival, Receipt, Share, Subscriber, Turn, largest};
+use crate::model::overflow::{BufferEnd, Victim};
+use crate::sync::{Arc, Mutex};
+use crate::wait::wake_all;
+
+struct Listener<T> {
+    name: String,
+    model: Subscriber,
+    /// What its buffer holds.
+    buffer: VecDeque<Arc<T>>,
+    /// What it has asked for and may take.
+    ready: VecDeque<Arc<T>>,
+    /// How long it may hold up the hub, and since when it does.
+    limit: Option<Duration>,
+    since: Option<Duration>,
+    waker: Option<Waker>,
+}
+
+struct State<T> {
+    hub: Hub,
+    queue: VecDeque<Arc<T>>,
+    listeners: BTreeMap<u64, Listener<T>>,
+    next: u64,
+    /// The last elements that were shared, `replays` at most.
+    replay: VecDeque<Arc<T>>,
+    replays: u64,
+    /// How the source ended, once everything was shared.
+    end: Option<Option<Error>>,
+    /// No handle is left: nobody can subscribe any more.
+    abandoned: bool,
+    driver: Option<Waker>,
+}
+
+pub(super) struct HubCore<T>(Mutex<State<T>>);
+
+/// What a subscriber that looks is told.
+pub(super) enum Taken<T> {
+    Element(Arc<T>),
+    Nothing,
+    End(Option<Error>),
+}
+
+/// What one look of the hub came to. The rest is for the caller to wake and to drop with the lock
+/// released.
+struct Round<T> {
+    /// Elements to ask for above.
+    ask: u64,
+    over: bool,
+    /// When a subscriber will have held up the hub for too long.
+    alarm: Option<Duration>,
+    wake: Vec<Waker>,
+    gone: Vec<Arc<T>>,
+}
+
+impl<T> Listener<T> {
+    /// Takes what it asked for out of its buffer.
+    fn receive(&mut self) {
+        loop {
+            let (model, receipt) = self.model.receive(0);
+            if receipt != Receipt::Received {
+                return;
+            }
+            self.model = model;
+            self.ready.extend(self.buffer.pop_front());
+        }
+    }
+
+    fn share(&mut self, element: &Arc<T>, gone: &mut Vec<Arc<T>>) {
+        loop {
+            let (model, share) = self.model.share_with(0);
+            self.model = model;
+            match share {
+                Share::HandOn => self.ready.push_back(Arc::clone(element)),
+                Share::Keep => self.buffer.push_back(Arc::clone(element)),
+                Share::MakeRoom(victim) => {
+                    let first = gone.len();
+                    match victim {
+                        Victim::Oldest => gone.extend(self.buffer.pop_front()),
+                        Victim::Newest => gone.extend(self.buffer.pop_back()),
+                        Victim::Everything => gone.extend(self.buffer.drain(..)),
+                    }
+                    self.model = self.model.threw_out((gone.len() - first) as u64, 0);
+                    continue;
+                }
+                Share::Lose | Share::HeldUp | Share::Expelled | Share::Gone => {}
+            }
+            return;
+        }
+    }
+
+    fn finish(&mut self, why: BufferEnd) {
+        self.model = self.model.finish(why).0;
+    }
+
+    fn held(&self) -> u64 {
+        self.model.buffer.held.saturating_add(self.ready.len() as u64)
+    }
+
+    fn too_slow(&self) -> Error {
+        let capacity = self.model.buffer.capacity;
+        let text = match self.limit {
+            None => format!("its buffer of {capacity} elements was full"),
+            Some(limit) => {
+                format!(
+                    "it held up the hub for {limit:?} with a full buffer of {capacity} elements"
+                )
+            }
+        };
+        Error::new(ErrorKind::BufferOverflow, format!("subscriber {:?}: {text}", self.name))
+    }
+}
+
+impl<T> State<T> {
+    fn finish(&mut self, error: Option<Error>) -> Vec<Waker> {
+        let why = if error.is_some() { BufferEnd::Failed } else { BufferEnd::Completed };
+        self.end.get_or_insert(error);
+        self.listeners
+            .values_mut()
+            .filter_map(|listener| {
+                listener.finish(why);
+                listener.waker.take()
+            })
+            .collect()
+    }
+
+    fn anybody(&self) -> bool {
+        self.listeners.values().any(|listener| listener.model.is_live())
+    }
+
+    /// Ends those who have held up the hub for too long; tells when the next will have.
+    fn expel(&mut self, now: Duration, wake: &mut Vec<Waker>) -> Option<Duration> {
+        let mut alarm = None;
+        for listener in self.listeners.values_mut() {
+            let Some(limit) = listener.limit else { continue };
+            if self.hub.queued == 0 || !listener.model.holds_up(0) {
+                listener.since = None;
+                continue;
+            }
+            let until = listener.since.get_or_insert(now).saturating_add(limit);
+            if until <= now {
+                listener.finish(BufferEnd::Overflowed);
+                wake.extend(listener.waker.take());
+            } else {
+                alarm = Some(alarm.map_or(until, |other: Duration| other.min(until)));
+            }
+        }
+        alarm
+    }
+
+    /// Shares what can be shared.
+    fn share(&mut self, round: &mut Round<T>) {
+        loop {
+            let held_up = self.listeners.values().any(|listener| listener.model.holds_up(0));
+            let (hub, turn) = self.hub.share_next(self.anybody(), held_up);
+            self.hub = hub;
+            if turn != Turn::Share {
+                return;
+            }
+            let element = self.queue.pop_front().expect("the hub counts its queue");
+            for listener in self.listeners.values_mut() {
+                listener.share(&element, &mut round.gone);
+                round.wake.extend(listener.waker.take());
+            }
+            self.replay.push_back(element);
+            if self.replay.len() as u64 > self.replays {
+                round.gone.extend(self.replay.pop_front());
+            }
+        }
+    }
+}
+
+impl<T> HubCore<T> {
+    pub(super) fn open(room: u64, replays: u64) -> Arc<Self> {
+        Arc::new(HubCore(Mutex::new(State {
+            hub: Hub::opened(room).expect("the options hold no zero"),
+            queue: VecDeque::new(),
+            listeners: BTreeMap::new(),
+            next: 0,
+            replay: VecDeque::new(),
+            replays,
+            end: None,
+            abandoned: false,
+            driver: None,
+        })))
+    }
+
+    /// Changes the state, then wakes the hub's island with the lock released.
+    fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
+        let mut state = self.0.lock();
+        let result = change(&mut state);
+        let driver = state.driver.take();
+        drop(state);
+        wake_all(driver);
+        result
+    }
+
+    pub(super) fn subscribe(&self, name: &str, model: Subscriber, limit: Option<Duration>) -> u64 {
+        let name = name.to_owned();
+        self.change(|state| {
+            let id = state.next;
+            state.next = state.next.wrapping_add(1);
+            let (buffer, ready) = (VecDeque::new(), VecDeque::new());
+            let waker = None;
+            let mut listener = Listener { name, model, buffer, ready, limit, since: None, waker };
+            let fits = usize::try_from(model.buffer.capacity).unwrap_or(usize::MAX);
+            let skip = state.replay.len().saturating_sub(fits);
+            for element in state.replay.iter().skip(skip) {
+                listener.share(element, &mut Vec::new()); // it fits: nothing goes
+            }
+            if let Some(end) = &state.end {
+                let failed = end.is_some();
+                listener.finish(if failed { BufferEnd::Failed } else { BufferEnd::Completed });
+            }
+            state.listeners.insert(id, listener);
+            id
+        })
+    }
+
+    pub(super) fn request(&self, id: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        self.change(|state| {
+            if let Some(listener) = state.listeners.get_mut(&id) {
+                listener.model = listener.model.request(n);
+                listener.receive();
+            }
+        });
+    }
+
+    /// Takes the next element or the end; what the listener holds and has lost then. Without either,
+    /// `waker` is left behind.
+    pub(super) fn take(&self, id: u64, waker: &Waker) -> (Taken<T>, u64, u64) {
+        let waker = waker.clone(); // foreign code: never under the lock
+        let mut state = self.0.lock();
+        let State { listeners, end, .. } = &mut *state;
+        let Some(listener) = listeners.get_mut(&id) else { return (Taken::Nothing, 0, 0) };
+        let mut replaced = None;
+        let taken = match listener.ready.pop_front() {
+            Some(element) => Taken::Element(element),
+            None => match listener.model.receive(0).1 {
+                Receipt::NoMore(BufferEnd::Overflowed) => Taken::End(Some(listener.too_slow())),
+                Receipt::NoMore(_) => Taken::End(end.clone().flatten()),
+                Receipt::Received | Receipt::NotAsked | Receipt::NothingYet => {
+                    replaced = listener.waker.replace(waker);
+                    Taken::Nothing
+                }
+            },
+        };
+        let (held, lost) = (listener.held(), listener.model.buffer.lost);
+        drop(state);
+        drop(replaced); // foreign code may run when it goes: never under the lock
+        (taken, held, lost)
+    }
+
+    /// The subscriber wants no more.
+    pub(super) fn leave(&self, id: u64) {
+        let gone = self.change(|state| {
+            let mut listener = state.listeners.remove(&id)?;
+            listener.model = listener.model.leave().0;
+            Some(listener)
+        });
+        drop(gone); // elements and wakers go with the lock released
+    }
+
+    pub(super) fn abandon(&self) {
+        self.change(|state| state.abandoned = true);
+    }
+
+    pub(super) fn subscribers(&self) -> Vec<HubSubscriber> {
+        let state = self.0.lock();
+        let seen = state.listeners.values().map(|listener| HubSubscriber {
+            name: listener.name.clone(),
+            demand: listener.model.owed,
+            held: listener.held(),
+            lost: listener.model.buffer.lost,
+        });
+        seen.collect()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.lock().end.is_some()
+    }
+
+    /// One element more. False if the hub did not ask for it.
+    fn arrive(&self, element: T) -> bool {
+        let element = Arc::new(element);
+        let mut state = self.0.lock();
+        let (hub, answer) = state.hub.arrive();
+        state.hub = hub;
+        if answer == HubArrival::Accepted {
+            state.queue.push_back(element);
+        }
+        answer == HubArrival::Accepted
+    }
+
+    fn upstream_ended(&self) {
+        let mut state = self.0.lock();
+        state.hub = state.hub.upstream_ended();
+    }
+
+    /// Shares what can be shared. `ended`: nothing more will arrive.
+    fn round(&self, now: Duration, ended: Option<&Option<Error>>, waker: &Waker) -> Round<T> {
+        let waker = waker.clone();
+        let mut round = Round { ask: 0, over: false, alarm: None, wake: vec![], gone: vec![] };
+        let mut state = self.0.lock();
+        state.share(&mut round);
+        round.alarm = state.expel(now, &mut round.wake);
+        state.share(&mut round); // those behind one that was ended
+        let demand = state.listeners.values().fold(0, |most, one| largest(most, one.model));
+        if state.abandoned && !state.anybody() {
+            round.over = true;
+        } else if let (Some(end), 0) = (ended, state.hub.queued) {
+            round.wake.append(&mut state.finish(end.clone()));
+            round.over = true;
+        } else if ended.is_none() {
+            let (hub, ask) = state.hub.replenish(demand);
+            state.hub = hub;
+            round.ask = ask;
+        }
+        let replaced = state.driver.replace(waker);
+        drop(state);
+        drop(replaced);
+        round
+    }
+
+    fn finish(&self, error: Option<Error>) {
+        let mut state = self.0.lock();
+        let (wake, queue) = (state.finish(error), std::mem::take(&mut state.queue));
+        drop(state);
+        wake_all(wake);
+        drop(queue);
+    }
+}
+
+/// The island of a hub.
+pub(super) struct HubDrive<T> {
+    up: Option<Up<T>>,
+    core: Arc<HubCore<T>>,
+    meter: Meter,
+    ended: Option<Option<Error>>,
+}
+
+impl<T> HubDrive<T> {
+    pub(super) fn new(up: Up<T>, core: Arc<HubCore<T>>, meter: Meter) -> Self {
+        HubDrive { up: Some(up), core, meter, ended: None }
+    }
+
+    fn end(&mut self, how: Option<Error>) {
+        self.up = None;
+        self.meter.finish();
+        self.core.upstream_ended();
+        self.ended = Some(how);
+    }
+}
+
+impl<T: Send + Sync> Drive for HubDrive<T> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if context.stopping() {
+                return Poll::Pending;
+            }
+            let round = self.core.round(context.now(), self.ended.as_ref(), context.waker());
+            wake_all(round.wake);
+            drop(round.gone);
+            if round.over {
+                return Poll::Ready(());
+            }
+            if let Some(alarm) = round.alarm {
+                context.wake_at(alarm);
+            }
+            let ask = self.meter.request(round.ask);
+            let Some(up) = &mut self.up else { return Poll::Pending };
+            if ask != 0 {
+                up.request(ask);
+            }
+            match up.poll(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Signal::Next(element)) => {
+                    if self.meter.arrive() {
+                        self.meter.emit(1);
+                        let _unasked_is_dropped = self.core.arrive(element);
+                    }
+                }
+                Poll::Ready(Signal::Complete) => self.end(None),
+                Poll::Ready(Signal::Fail(error)) => self.end(Some(error)),
+            }
+        }
+    }
+
+    fn stop(&mut self, why: &Error) {
+        self.core.finish(Some(why.clone()));
+    }
+}
+
+impl<T> Drop for HubDrive<T> {
+    fn drop(&mut self) {
+        let gone = "the stages above the hub went away";
+        self.core.finish(Some(Error::new(ErrorKind::Cancelled, gone)));
+    }
+}
