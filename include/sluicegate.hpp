@@ -279,6 +279,12 @@ class Input : public Handle<sluice_input, sluice_input_retain, sluice_input_rele
     check(status, err);
     return Item(item);
   }
+  /// Ends its request unless its end has come `limit_ms` from now; see sluice_input_limit.
+  void limit(std::int64_t limit_ms) const {
+    sluice_error *err = nullptr;
+    const sluice_status status = sluice_input_limit(handle_, limit_ms, &err);
+    check(status, err);
+  }
   void cancel() const { check(sluice_input_cancel(handle_)); }
 };
 
@@ -290,6 +296,12 @@ class Output : public Handle<sluice_output, sluice_output_retain, sluice_output_
     sluice_error *err = nullptr;
     const auto *bytes = static_cast<const std::uint8_t *>(data);
     const sluice_status status = sluice_output_write(handle_, bytes, len, timeout_ms, &err);
+    check(status, err);
+  }
+  /// Ends its request unless it is closed `limit_ms` from now; see sluice_output_limit.
+  void limit(std::int64_t limit_ms) const {
+    sluice_error *err = nullptr;
+    const sluice_status status = sluice_output_limit(handle_, limit_ms, &err);
     check(status, err);
   }
   void emit(const Item &item, std::int64_t timeout_ms = SLUICE_FOREVER) const {
@@ -339,6 +351,12 @@ class Request : public Handle<sluice_request, sluice_request_retain, sluice_requ
     sluice_output *out = nullptr;
     check(sluice_request_output(handle_, &out));
     return Output(out);
+  }
+  /// Ends the request unless it has ended `limit_ms` from now; see sluice_request_limit.
+  void limit(std::int64_t limit_ms) const {
+    sluice_error *err = nullptr;
+    const sluice_status status = sluice_request_limit(handle_, limit_ms, &err);
+    check(status, err);
   }
   void progress(double value, const std::string &message) const {
     check(sluice_request_progress(handle_, value, message.data(), message.size()));
@@ -438,6 +456,12 @@ class Call : public Handle<sluice_call, sluice_call_retain, sluice_call_release>
     const sluice_status status = sluice_call_output(handle_, timeout_ms, &out, &err);
     check(status, err);
     return Input(out);
+  }
+  /// Ends the call unless it has ended `limit_ms` from now; see sluice_call_limit.
+  void limit(std::int64_t limit_ms) const {
+    sluice_error *err = nullptr;
+    const sluice_status status = sluice_call_limit(handle_, limit_ms, &err);
+    check(status, err);
   }
   /// Waits for the end; throws what it failed with.
   void wait(std::int64_t timeout_ms = SLUICE_FOREVER) const {

@@ -81,6 +81,11 @@ void a_call() {
   const sluice::Error error = thrown([&] { throws.wait(10000); });
   expect(error.kind() == SLUICE_REMOTE && std::strstr(error.what(), "as was asked for") != nullptr,
          "what a handler throws is the caller's error");
+  const sluice::Call late = peer.call(UPPER);
+  late.limit(50);
+  const sluice::Error passed = thrown([&] { late.wait(10000); });
+  expect(passed.kind() == SLUICE_TIMED_OUT && std::strstr(passed.what(), "50ms") != nullptr,
+         "a limit ends the call and is named");
   const sluice::Error spawn = thrown([&] { engine.spawn("/no/such/program"); });
   expect(spawn.kind() == SLUICE_SPAWN, "a program that is none");
   engine.close();

@@ -25,6 +25,7 @@ extern const check_case stream_cases[];
 extern const check_case call_cases[];
 extern const check_case process_cases[];
 extern const check_case feed_cases[];
+extern const check_case limit_cases[];
 extern const check_case flow_cases[];
 
 /* Notes a failure; the case goes on. Any thread. */
@@ -79,5 +80,7 @@ unsigned handler_releases(void);
 #define CAP_FOREVER "cap:forever;in=media:blob;out=media:blob"
 #define CAP_FAIL "cap:fail;in=media:blob;out=media:blob"
 #define CAP_TALK "cap:talk;in=media:blob;out=media:text"
+/* Gives itself 300 ms, and reads all of its input without an answer. */
+#define CAP_LIMITED "cap:limited;in=media:blob;out=media:blob"
 
 #endif

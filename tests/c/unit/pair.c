@@ -97,6 +97,22 @@ static sluice_status talk(void *ctx, const sluice_request *request, sluice_error
   return status;
 }
 
+static sluice_status limited(void *ctx, const sluice_request *request, sluice_error **err) {
+  sluice_input *input = NULL;
+  sluice_status status = sluice_request_limit(request, 300, err);
+  (void)ctx;
+  if (status == SLUICE_OK) {
+    status = sluice_request_input(request, SLUICE_FOREVER, &input, err);
+  }
+  while (status == SLUICE_OK) {
+    sluice_item *item = NULL;
+    status = sluice_input_recv(input, SLUICE_FOREVER, &item, err);
+    sluice_item_release(item);
+  }
+  sluice_input_release(input);
+  return status == SLUICE_END_OF_STREAM ? SLUICE_OK : status;
+}
+
 static void add(sluice_manifest *manifest, const char *urn, bool items, bool streaming) {
   sluice_cap *cap = NULL;
   CHECK_OK(sluice_cap_new(urn, SLUICE_NUL, &cap));
@@ -127,6 +143,7 @@ sluice_cartridge *test_cartridge(void) {
   add(manifest, CAP_FOREVER, false, true);
   add(manifest, CAP_FAIL, false, false);
   add(manifest, CAP_TALK, false, false);
+  add(manifest, CAP_LIMITED, false, false);
   CHECK_OK(sluice_cartridge_new(manifest, &cartridge));
   CHECK_OK(sluice_manifest_release(manifest));
   serve(cartridge, CAP_ECHO, echo);
@@ -134,6 +151,7 @@ sluice_cartridge *test_cartridge(void) {
   serve(cartridge, CAP_FOREVER, forever);
   serve(cartridge, CAP_FAIL, fail);
   serve(cartridge, CAP_TALK, talk);
+  serve(cartridge, CAP_LIMITED, limited);
   return cartridge;
 }
 
