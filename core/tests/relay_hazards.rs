@@ -1,17 +1,19 @@
 //! Hazards of what stands between two ends, and of streams that share a link.
 
+#[path = "support/raw.rs"]
+mod raw;
+#[path = "support/relay.rs"]
+mod relay;
 mod support;
 
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use sluicegate::link::socket_pair;
-use sluicegate::{
-    Cap, Cartridge, Engine, EngineOptions, Error, Host, HostOptions, Manifest, Peer, Request,
-    Switch, SwitchOptions, Value,
-};
-use support::within;
+use sluicegate::frame::FrameType;
+use sluicegate::{Engine, EngineOptions, Error, ErrorKind, Host, Peer, Request, Switch, Value};
+use support::{ECHO, within};
 
 const SOON: Duration = Duration::from_secs(60);
 const TASK: &str = "cap:task;in=media:blob;out=media:blob";
@@ -28,19 +30,9 @@ fn stack(
     handler: impl Fn(&Request) -> Result<(), Error> + Send + Sync + 'static,
 ) -> Stack {
     let limits = support::limits(window, 1024);
-    let switch = Switch::new(SwitchOptions { limits, ..SwitchOptions::default() });
+    let switch = relay::switch(limits);
+    let host = relay::host_of(&switch, limits, TASK, handler);
     let engine = EngineOptions { limits, ..EngineOptions::default() };
-    let host = Host::new(HostOptions { engine: engine.clone(), idle: None }).expect("a host");
-    let [(reader, writer), (far_reader, far_writer)] = socket_pair().expect("sockets");
-    let cartridge =
-        Cartridge::new(Manifest::new("task", "1").cap(Cap::new(TASK))).handler(TASK, handler);
-    thread::spawn(move || cartridge.run(far_reader, far_writer));
-    host.attach("task", reader, writer).expect("the cartridge is taken in");
-    let [(reader, writer), (far_reader, far_writer)] = socket_pair().expect("sockets");
-    let joining = switch.clone();
-    let joins = thread::spawn(move || joining.attach("host", far_reader, far_writer));
-    host.join(reader, writer).expect("the switch takes the host in");
-    joins.join().expect("no panic").expect("joined");
     let caller = switch.caller(&Engine::new(engine)).expect("a caller");
     Stack { switch, caller, _host: host }
 }
@@ -72,47 +64,137 @@ fn hz_l05_an_answer_that_begins_after_the_end_of_the_input_comes_whole() {
 /// HZ-R03: at a quiet point the relay has passed on exactly the credit that the consumer gave.
 #[test]
 fn hz_r03_credit_is_neither_made_nor_lost_on_the_way() {
-    within(SOON, "a long stream", || {
-        const COUNT: u64 = 5_000;
-        let (done, is_done) = mpsc::channel();
-        let (go, waits) = mpsc::channel::<()>();
-        let both = Mutex::new((done, waits));
-        let stack = stack(4, move |request: &Request| {
-            let input = request.blocking_input()?;
-            for _ in 0..COUNT {
-                input.blocking_recv()?.expect("it goes on");
+    for window in [64, 4] {
+        within(SOON * 2, "a long stream", move || a_long_stream(window));
+    }
+}
+
+fn a_long_stream(window: u64) {
+    const COUNT: u64 = 50_000;
+    let (done, is_done) = mpsc::channel();
+    let (go, waits) = mpsc::channel::<()>();
+    let both = Mutex::new((done, waits));
+    let stack = stack(window, move |request: &Request| {
+        let input = request.blocking_input()?;
+        for _ in 0..COUNT {
+            input.blocking_recv()?.expect("it goes on");
+        }
+        let both = both.lock().expect("not poisoned");
+        both.0.send(()).expect("heard");
+        let _told = both.1.recv();
+        assert!(input.blocking_recv()?.is_none());
+        Ok(())
+    });
+    let call = stack.caller.call(TASK).expect("a call");
+    let input = call.input("media:blob").expect("an argument");
+    let writes = thread::spawn({
+        let input = input.clone();
+        move || (0..COUNT).try_for_each(|n| input.blocking_emit(Value::from(n)))
+    });
+    is_done.recv().expect("all was consumed");
+    writes.join().expect("no panic").expect("all was written");
+    // All was consumed: what has not come back yet is on its way, or one chunk short of a batch.
+    loop {
+        let stats = stack.switch.stats();
+        let streams = stats["requests"]["active"][0]["streams"].as_array().expect("streams");
+        let argument = streams.iter().find(|s| s["stream_id"] == "arg-0").expect("one");
+        assert_eq!(argument["chunks_in"], COUNT, "{stats}");
+        let seen = argument["credit_outstanding"].as_u64().expect("no overrun");
+        let left = input.stats().window;
+        assert!(seen <= window && left <= window, "credit was made on the way: {stats}");
+        if seen == left && left > window / 2 {
+            break;
+        }
+        thread::yield_now();
+    }
+    go.send(()).expect("the handler waits");
+    call.blocking_finish_input().expect("the end");
+    call.blocking_wait().expect("done");
+}
+
+/// HZ-R01: of four cartridges behind a relay one is frozen with its pipe full; the others go on.
+#[test]
+fn hz_r01_one_frozen_cartridge_of_four_stops_nobody_else() {
+    const EACH: u64 = 3_334;
+    const CAPS: [&str; 3] =
+        ["cap:a;in=media:blob;out=media:blob", "cap:b;in=media:blob;out=media:blob", ECHO];
+    within(SOON * 2, "10 000 requests", || {
+        let limits = support::limits(32, 65_536);
+        let switch = relay::switch(limits);
+        let (host, mut frozen) = relay::raw_cartridge(limits, TASK);
+        for cap in CAPS {
+            relay::add(&host, limits, cap, support::echo);
+        }
+        relay::join(&switch, &host, "host");
+        let caller = switch.caller(&support::engine(limits)).expect("a caller");
+        let call = caller.call(TASK).expect("a call");
+        frozen.until(FrameType::Req); // and reads nothing more
+        let input = call.input("media:blob").expect("an argument");
+        let feeds = thread::spawn({
+            let input = input.clone();
+            move || (0..).find_map(|_| input.blocking_write(&[1; 60_000]).err()) // until it fails
+        });
+        while input.stats().window > 0 {
+            thread::yield_now();
+        }
+        let others = CAPS.map(|cap| {
+            let caller = switch.caller(&support::engine(limits)).expect("a caller");
+            thread::spawn(move || (0..EACH).for_each(|n| relay::one(&caller, cap, n)))
+        });
+        for other in others {
+            other.join().expect("every request is answered");
+        }
+        assert!(!feeds.is_finished(), "its own traffic waits");
+        call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
+        feeds.join().expect("no panic").expect("it is released");
+        frozen.hang_up();
+        relay::quiet(&switch);
+        relay::served(&switch, limits, 1);
+    });
+}
+
+/// HZ-R02: a consumer that stops and goes on a thousand times loses nothing; meanwhile no more than a
+/// window is on its way.
+#[test]
+fn hz_r02_a_consumer_that_stops_and_goes_on_is_resumed_each_time() {
+    const STOPS: u64 = 1_000;
+    const WINDOW: u64 = 4;
+    within(SOON, "a thousand stops", || {
+        let emitted = Arc::new(AtomicU64::new(0));
+        let emits = Arc::clone(&emitted);
+        let stack = stack(WINDOW, move |request: &Request| {
+            let output = request.output();
+            for n in 0.. {
+                output.blocking_emit(Value::Uint(n))?;
+                emits.store(n + 1, Ordering::Release);
             }
-            let both = both.lock().expect("not poisoned");
-            both.0.send(()).expect("heard");
-            let _told = both.1.recv();
-            assert!(input.blocking_recv()?.is_none());
             Ok(())
         });
         let call = stack.caller.call(TASK).expect("a call");
-        let input = call.input("media:blob").expect("an argument");
-        let writes = thread::spawn({
-            let input = input.clone();
-            move || (0..COUNT).try_for_each(|n| input.blocking_emit(Value::from(n)))
-        });
-        is_done.recv().expect("all was consumed");
-        writes.join().expect("no panic").expect("all was written");
-        // All was consumed: what has not come back yet is on its way, or one chunk short of a batch.
-        loop {
-            let stats = stack.switch.stats();
-            let streams = stats["requests"]["active"][0]["streams"].as_array().expect("streams");
-            let argument = streams.iter().find(|s| s["stream_id"] == "arg-0").expect("one");
-            assert_eq!(argument["chunks_in"], COUNT, "{stats}");
-            let seen = argument["credit_outstanding"].as_u64().expect("no overrun");
-            let left = input.stats().window;
-            assert!(seen <= 4 && left <= 4, "credit was made on the way: {stats}");
-            if seen == left && left >= 3 {
-                break;
-            }
-            thread::yield_now();
-        }
-        go.send(()).expect("the handler waits");
         call.blocking_finish_input().expect("the end");
-        call.blocking_wait().expect("done");
+        let output = call.blocking_output().expect("a result");
+        let (mut received, mut turn) = (0_u64, 0x2545_f491_u64);
+        for _ in 0..STOPS {
+            turn = turn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            for _ in 0..=turn >> 60 {
+                let item = output.blocking_recv().expect("it goes on").expect("no end");
+                assert_eq!(item.value, Value::Uint(received), "nothing is lost");
+                received += 1;
+            }
+            // Every other time, it stands still until all that may come has come.
+            let whole = turn & 1 == 0;
+            loop {
+                let ahead = emitted.load(Ordering::Acquire).saturating_sub(received);
+                assert!(ahead <= WINDOW, "{ahead} are on their way");
+                // What is granted in one batch may be outstanding at the consumer.
+                if !whole || ahead > WINDOW / 2 {
+                    break;
+                }
+                thread::yield_now();
+            }
+        }
+        call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
+        relay::quiet(&stack.switch);
     });
 }
 

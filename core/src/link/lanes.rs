@@ -5,7 +5,8 @@
 //! hop with a window. Every queue is bounded: data by that gate, the rest by a count beyond which
 //! the link is closed with a reason.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
 use super::writer::encode;
@@ -49,6 +50,9 @@ struct Inner {
     on_failure: Mutex<Option<OnFailure>>,
 }
 
+/// What a CHUNK belongs to.
+type Stream = (FlowKey, Option<String>);
+
 /// A flow frame that waits.
 struct Queued {
     frame: Frame,
@@ -71,6 +75,8 @@ struct Queue {
     logs: usize,
     /// CHUNK frames among them that are passed on for others, each within a window.
     passed: usize,
+    /// The same by flow and stream, and their bytes; none of them is 0.
+    passed_of: HashMap<Stream, (usize, u64)>,
     /// Flows that ended without a terminal of ours: nothing of them is written any more.
     ended: Vec<FlowKey>,
     /// Why no more frames are taken; what is queued is still written.
@@ -165,8 +171,26 @@ impl Lanes {
     pub(crate) fn passed_chunk(&self, frame: Frame) -> Result<(), Reason> {
         self.push_unless(false, |queue| {
             queue.passed += 1;
+            let (chunks, bytes) = queue.passed_of.entry(stream_of(&frame)).or_default();
+            *chunks += 1;
+            *bytes = bytes.saturating_add(weight(&frame));
             queue.flow.push_back(Queued { frame, cost: 0, passed: true });
         })
+    }
+
+    /// How many CHUNKs of the stream of `chunk` wait that are passed on for somebody else, and their
+    /// bytes.
+    pub(crate) fn passed_of(&self, chunk: &Frame) -> (u64, u64) {
+        let stream = stream_of(chunk);
+        let waiting = self.0.queue.with(|queue| queue.passed_of.get(&stream).copied());
+        let (chunks, bytes) = waiting.unwrap_or_default();
+        (u64::try_from(chunks).unwrap_or(u64::MAX), bytes)
+    }
+
+    /// Forgets what waits of `flow`. Never waits.
+    pub(crate) fn discard(&self, flow: FlowKey) {
+        let (_begun, freed) = self.0.queue.with(|queue| queue.take_back(flow));
+        self.0.room.grant(freed);
     }
 
     fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
@@ -241,12 +265,35 @@ impl Queue {
         self.ended.clear();
         self.logs = 0;
         self.passed = 0;
+        self.passed_of.clear();
+    }
+
+    /// A CHUNK that is passed on has left.
+    fn passed_on(&mut self, chunk: &Frame) {
+        self.passed = self.passed.saturating_sub(1);
+        if let Entry::Occupied(mut waiting) = self.passed_of.entry(stream_of(chunk)) {
+            let (chunks, bytes) = waiting.get_mut();
+            *chunks -= 1;
+            *bytes = bytes.saturating_sub(weight(chunk));
+            if *chunks == 0 {
+                waiting.remove();
+            }
+        }
     }
 
     /// Frames that wait and that no window bounds, beside what has its room.
     fn uncredited(&self) -> usize {
         (self.control.len() + self.flow.len()).saturating_sub(self.passed)
     }
+}
+
+/// What a chunk that is passed on takes, in bytes.
+fn weight(chunk: &Frame) -> u64 {
+    cost(chunk.payload.as_ref().map_or(0, bytes::Bytes::len))
+}
+
+fn stream_of(chunk: &Frame) -> Stream {
+    (chunk.flow_key(), chunk.stream_id.clone())
 }
 
 /// What a chunk takes of the room.
@@ -391,6 +438,7 @@ impl Queue {
         });
         self.logs = self.logs.saturating_sub(logs);
         self.passed = self.passed.saturating_sub(passed);
+        self.passed_of.retain(|(of, _), _| *of != flow);
         (begun, freed)
     }
 
@@ -403,7 +451,9 @@ impl Queue {
         let mut bytes = 0;
         while bytes < AT_ONCE {
             let Some(Queued { frame, cost, passed }) = self.flow.pop_front() else { break };
-            self.passed = self.passed.saturating_sub(usize::from(passed));
+            if passed {
+                self.passed_on(&frame);
+            }
             bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
             if frame.frame_type == FrameType::Log {
                 self.logs = self.logs.saturating_sub(1);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::port::{Port, Waiting};
-use super::table::{End, Ending, LinkId, Refused, Route, Routes};
+use super::table::{End, Ending, LinkId, Noted, Refused, Route, Routes, STREAMS};
 use super::tally::Way;
 use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
@@ -20,6 +20,9 @@ use crate::time::now;
 
 /// Requests that may be live in one relay.
 const REQUESTS: usize = 65_536;
+/// Bytes of one stream that may wait for whoever granted more than its window. Within the window, all
+/// that it holds may wait.
+const UNREAD: u64 = 4 * 1024 * 1024;
 
 /// Where a request goes on.
 pub(super) struct Destination {
@@ -107,7 +110,7 @@ impl Router {
                 opened,
                 last: opened,
             };
-            let _within = route.note(Way::ToServer, &frame, opened); // REQ costs no credit (L14)
+            let _passes = route.note(Way::ToServer, &frame, opened); // REQ costs no credit (L14)
             route.phase = Phase::Created; // what registers it is not the first of what follows
             state.routes.open(route, REQUESTS)
         };
@@ -140,7 +143,8 @@ impl Router {
         };
         let asker = route.asker;
         let to = if way == Way::ToServer { route.server } else { asker };
-        let within = route.note(way, &frame, now());
+        let noted = route.note(way, &frame, now());
+        let most = route.window;
         let ending = match (way, frame.frame_type) {
             (Way::ToAsker, FrameType::End) => Some(Ending::End),
             (Way::ToAsker, FrameType::Err) => Some(Ending::Err),
@@ -156,15 +160,27 @@ impl Router {
             state.routes.answered(asker);
         }
         drop(state);
-        if !within {
-            self.overrun(asker, &frame);
-            return Ok(());
+        match noted {
+            Noted::Passes => {}
+            Noted::Overrun => {
+                self.overrun(asker, &frame);
+                return Ok(());
+            }
+            Noted::TooMany => {
+                self.too_many(asker);
+                return Ok(());
+            }
         }
         for child in kin {
             self.cancel_child(child, &frame);
         }
         let mut frame = frame;
         (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
+        let (chunks, bytes) = self.waiting(to.link, &frame);
+        if chunks >= most && bytes >= UNREAD {
+            self.unread(asker, to, &frame);
+            return Ok(());
+        }
         // A connection that is gone tells everybody itself.
         let passed = self.pass(to.link, frame);
         if let Some(ending) = ending {
@@ -188,6 +204,36 @@ impl Router {
             Ending::CreditViolation,
             &Error::new(ErrorKind::CreditViolation, message),
         );
+    }
+
+    /// How many chunks of the stream of `frame`, if it is one, wait for `link`, and their bytes.
+    fn waiting(&self, link: LinkId, frame: &Frame) -> (u64, u64) {
+        match self.state.lock().ports.get(&link) {
+            Some(Port::Live(connection)) if frame.frame_type == FrameType::Chunk => {
+                connection.wire().lanes.passed_of(frame)
+            }
+            _ => (0, 0), // whoever does not run yet has granted nothing
+        }
+    }
+
+    /// More than a window waits for `to`: who grants ahead of what it reads would have the relay hold
+    /// what it does not (L10). The request fails at both ends.
+    fn unread(&self, asker: End, to: End, chunk: &Frame) {
+        self.counters.drop_frame("unread", FrameType::Chunk.name());
+        if let Some(Port::Live(connection)) = self.state.lock().ports.get(&to.link) {
+            connection.wire().lanes.discard(to.flow);
+        }
+        let stream = chunk.stream_id.as_deref().unwrap_or_default();
+        let message = format!(
+            "stream {stream:?} was granted more than its window, and {UNREAD} bytes of it lie unread"
+        );
+        self.abort(asker, Ending::CreditViolation, &Error::new(ErrorKind::LimitReached, message));
+    }
+
+    /// More streams than either end would take.
+    fn too_many(&self, asker: End) {
+        let message = format!("a request opens at most {STREAMS} streams");
+        self.abort(asker, Ending::Err, &Error::new(ErrorKind::LimitReached, message));
     }
 
     /// `link` is gone: what it answered fails, what it asked for is cancelled.

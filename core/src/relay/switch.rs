@@ -421,7 +421,10 @@ fn serve<R: Read, W: Write + Send + 'static>(
     };
     let counters: Arc<Counters> = Arc::clone(&inner.router.counters);
     let owed = Arc::clone(&inner.owed);
-    let started = Connection::start(writer, limits, MAX_ITEM, owed, counters, Reason::clone);
+    let left = format!("`{name}` left the switch");
+    let context = left.clone();
+    let verdict = move |reason: &Reason| peer_gone(reason).context(context);
+    let started = Connection::start(writer, limits, MAX_ITEM, owed, counters, verdict);
     let connection = match started {
         Ok(connection) => connection,
         Err(error) => return tell(Err(error)),
@@ -441,7 +444,7 @@ fn serve<R: Read, W: Write + Send + 'static>(
     }
     let role = Link { inner: Arc::downgrade(inner), link, member: Arc::clone(&member) };
     let reason = connection.read_all(&mut reader, &role);
-    let reason = reason.context(format!("`{name}` left the switch"));
+    let reason = reason.context(left);
     connection.die(&reason);
     inner.links.lock().remove(&link);
     inner.router.gone(link, &connection.reason());

@@ -20,6 +20,19 @@ pub(super) struct End {
     pub(super) flow: FlowKey,
 }
 
+/// Streams that one request may open in one direction, as at its ends.
+pub(super) const STREAMS: usize = 1024;
+
+/// Whether a frame may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    Passes,
+    /// A chunk beyond its stream's window (L12).
+    Overrun,
+    /// A stream more than a request may open.
+    TooMany,
+}
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ending {
@@ -282,18 +295,31 @@ impl Routes {
 }
 
 impl Route {
-    /// Counts a frame. False if it is a chunk beyond its stream's window (L12): it must not pass.
-    pub(super) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> bool {
+    /// Counts a frame, and answers whether it may pass.
+    pub(super) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> Noted {
         self.last = now;
         self.phase = self.phase.passed(frame.frame_type);
-        let key = match frame.frame_type {
+        let mut key = match frame.frame_type {
             FrameType::Credit => {
                 (way.back(), self.credited(way.back(), frame.stream_id.as_deref()))
             }
-            _ => (way, frame.stream_id.clone()),
+            FrameType::StreamStart | FrameType::Chunk | FrameType::StreamEnd => {
+                (way, frame.stream_id.clone())
+            }
+            _ => (way, None),
         };
+        if key.1.is_some() && !self.streams.contains_key(&key) {
+            if frame.frame_type == FrameType::Credit {
+                key.1 = None; // there is no such stream to credit
+            } else if self.streams.keys().filter(|(w, _)| *w == way).count() > STREAMS {
+                return Noted::TooMany; // the streams and the entry for what names none
+            }
+        }
         let window = self.window;
-        self.streams.entry(key).or_insert_with(|| StreamTally::new(window)).note(frame)
+        match self.streams.entry(key).or_insert_with(|| StreamTally::new(window)).note(frame) {
+            true => Noted::Passes,
+            false => Noted::Overrun,
+        }
     }
 
     /// The stream of data way `way` that a grant credits; `None` collects those that credit none.

@@ -10,12 +10,14 @@ use crate::cartridge::{IDENTITY, serve_identity};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, FrameType};
 use crate::link::{FrameReader, FrameWriter, spawn_quiet};
-use crate::request::{Connection, Role, Unroutable};
+use crate::request::{Connection, Role, Unroutable, peer_gone};
 use crate::stream::MAX_ITEM;
 use crate::sync::Arc;
 use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
+
+const GONE: &str = "the switch is gone";
 
 /// Joins a switch; returns once it has taken the host in.
 pub(super) fn join(
@@ -29,7 +31,8 @@ pub(super) fn join(
     writer.set_max_frame(limits.max_frame);
     writer.write(&host.notice())?;
     let owed = Arc::clone(&host.owed);
-    let connection = Connection::start(writer, limits, MAX_ITEM, owed, counters, Reason::clone)?;
+    let verdict = |reason: &Reason| peer_gone(reason).context(GONE);
+    let connection = Connection::start(writer, limits, MAX_ITEM, owed, counters, verdict)?;
     {
         let mut uplink = host.uplink.lock();
         if uplink.as_ref().is_some_and(|uplink| uplink.is_dead().is_none()) {
@@ -47,7 +50,7 @@ pub(super) fn join(
     spawn_quiet("reader", move || {
         let mut reader = FrameReader::new(reader);
         reader.set_max_frame(limits.max_frame);
-        let reason = reading.read_all(&mut reader, &role).context("the switch is gone");
+        let reason = reading.read_all(&mut reader, &role).context(GONE);
         reading.die(&reason);
         role.joining.tell(Err(reading.reason()));
         left.router.gone(UPLINK, &reading.reason());
