@@ -7,6 +7,7 @@ use super::manual::Manual;
 use super::outlet::Outlet;
 use super::probe::Subscriber;
 use super::scope::Scope;
+use super::switch::KillSwitch;
 use super::{Mat, Mats};
 use crate::border;
 use crate::error::ErrorObject;
@@ -163,6 +164,24 @@ pub unsafe extern "C" fn sluice_run_subscriber(
     guard(|| {
         take(run, out, |mat| match mat {
             Mat::Subscriber(probe) => Ok(Subscriber(probe)),
+            other => Err(other),
+        })
+    })
+}
+
+/// Takes the next switch that was not taken yet, in the order of the stages.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_run_kill_switch(
+    run: *const Run,
+    out: *mut *mut KillSwitch,
+) -> Status {
+    guard(|| {
+        take(run, out, |mat| match mat {
+            Mat::Switch(switch) => Ok(KillSwitch(switch)),
             other => Err(other),
         })
     })

@@ -8,7 +8,7 @@
 //! | `scope` | who owns what runs |
 //! | `source`, `stage`, `sink` | blueprints |
 //! | `graph` | a closed blueprint and what a run of it gives |
-//! | `manual`, `completion`, `outlet`, `probe` | the controls and results of a run |
+//! | `manual`, `completion`, `outlet`, `probe`, `switch` | the controls and results of a run |
 
 mod element;
 
@@ -32,6 +32,8 @@ mod outlet;
 
 mod probe;
 
+mod switch;
+
 pub(crate) use element::Held;
 pub(crate) use manual::OfferAnswer;
 pub(crate) use probe::Told;
@@ -48,6 +50,7 @@ pub(crate) enum Mat {
     Done(Done),
     Outlet(flow::Outlet<Held>),
     Subscriber(flow::Subscriber<Held>),
+    Switch(flow::Switch),
 }
 
 /// Both, the left one first.

@@ -7,7 +7,7 @@ use super::callback::{Callback, Folder, Mapper, Observer, Predicate};
 use super::element::{Element, Held};
 use super::sink::Sink;
 use super::source::{EdgeOptions, edge};
-use super::{Mats, both};
+use super::{Mat, Mats, both};
 use crate::border;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
@@ -201,6 +201,20 @@ pub unsafe extern "C" fn sluice_flow_buffer(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || put(out, &Core::buffer_sized(edge(options)?, Held::bytes)))
+}
+
+/// Passes everything on until it is thrown: each run of it gives a sluice_kill_switch, which ends the run from
+/// outside.
+///
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_kill_switch(out: *mut *mut Flow) -> Status {
+    guard(|| {
+        let flow = Core::switch().map_mat(|switch| vec![Mat::Switch(switch)]);
+        border::put_new(out, Flow(flow))
+    })
 }
 
 /// A flow, then another.
