@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 pub use explanation::Explanation;
 pub use standing::{Cause, Standing, StandingRequest};
 
+use crate::model::accounting::{DropReason, Fate};
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The running totals of one runtime.
@@ -71,16 +72,47 @@ impl Snapshot {
     }
 }
 
+impl DropReason {
+    /// The name of the reason in a snapshot.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::NoRoute => "no_route",
+            DropReason::ChannelClosed => "channel_closed",
+            DropReason::CreditViolation => "credit_violation",
+            DropReason::Cancelled => "cancelled",
+            DropReason::MasterDied => "master_died",
+            DropReason::LimitReached => "limit_reached",
+            DropReason::Protocol => "protocol",
+            DropReason::Unread => "unread",
+            DropReason::EventUnread => "event_unread",
+            DropReason::LogLaneFull => "log_lane_full",
+            DropReason::NotEncodable => "not_encodable",
+        }
+    }
+}
+
 impl Counters {
-    /// A frame, by snapshot name of its type, was lost.
-    pub(crate) fn drop_frame(&self, reason: &'static str, frame: &'static str) {
+    /// Counts a frame, by snapshot name of its type, where it belongs (L6, L8). One that went where it
+    /// belongs moves none of these totals.
+    pub(crate) fn count(&self, fate: Fate, frame: &'static str) {
         let mut totals = self.totals.lock();
-        bump(totals.drops.entry(reason).or_default().entry(frame).or_default());
+        let Snapshot { drops, stragglers, .. } = &mut *totals;
+        bump(match fate {
+            Fate::Passed => return,
+            Fate::Late => stragglers.entry(frame).or_default(),
+            Fate::Dropped(why) => drops.entry(why.name()).or_default().entry(frame).or_default(),
+        });
+    }
+
+    /// A frame, by snapshot name of its type, was lost.
+    pub(crate) fn drop_frame(&self, why: DropReason, frame: &'static str) {
+        self.count(Fate::Dropped(why), frame);
     }
 
     /// A frame, by snapshot name of its type, came after its request's end.
     pub(crate) fn straggler(&self, frame: &'static str) {
-        bump(self.totals.lock().stragglers.entry(frame).or_default());
+        self.count(Fate::Late, frame);
     }
 
     /// A live source had to discard `n` items. Takes no lock.

@@ -14,6 +14,7 @@ use crate::cartridge::{IDENTITY, parse_caps};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy};
 use crate::link::{CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet};
+use crate::model::accounting::DropReason;
 use crate::request::{Call, Connection, Role, peer_gone};
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::Deadline;
@@ -310,7 +311,7 @@ impl Role for Host {
     }
 
     fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        connection.wire().counters.drop_frame("no_route", frame.frame_type.name());
+        connection.wire().counters.drop_frame(DropReason::NoRoute, frame.frame_type.name());
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use crate::check::FlowLedger;
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
+use crate::model::accounting::DropReason;
 use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -134,7 +135,7 @@ impl Lanes {
     pub(crate) fn log(&self, frame: Frame) -> Result<(), Reason> {
         let fits = self.0.queue.with(|queue| queue.logs < LOGS);
         if !fits {
-            self.0.counters.drop_frame("log_lane_full", FrameType::Log.name());
+            self.0.counters.drop_frame(DropReason::LogLaneFull, FrameType::Log.name());
             return Ok(());
         }
         self.push(|queue| {
@@ -407,7 +408,7 @@ impl Inner {
         frame: &Frame,
         error: &Error,
     ) -> Option<EncodedFrame> {
-        self.counters.drop_frame("not_encodable", frame.frame_type.name());
+        self.counters.drop_frame(DropReason::NotEncodable, frame.frame_type.name());
         if !frame.frame_type.is_flow() {
             return None;
         }

@@ -8,6 +8,7 @@
 //! `formal/theories/Law` are about. A step takes its state by value: it has taken place where the
 //! new state is kept.
 
+pub mod accounting;
 pub mod cancel;
 pub mod demand;
 pub mod direction;

@@ -11,6 +11,7 @@ use crate::cartridge::{CapInfo, caps_of, same_cap};
 use crate::engine::{Command, Peer};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::Frame;
+use crate::model::accounting::DropReason;
 use crate::request::{Connection, Role, Unroutable};
 use crate::sync::{Arc, Mutex};
 
@@ -174,7 +175,7 @@ impl Role for Link {
     }
 
     fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        connection.wire().counters.drop_frame("no_route", frame.frame_type.name());
+        connection.wire().counters.drop_frame(DropReason::NoRoute, frame.frame_type.name());
         Ok(())
     }
 }

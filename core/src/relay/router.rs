@@ -12,6 +12,7 @@ use super::tally::Way;
 use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType};
+use crate::model::accounting::DropReason;
 use crate::model::disposition::Disposition;
 use crate::model::phase::Phase;
 use crate::request::{Connection, Passed, Unroutable, fitting};
@@ -196,7 +197,7 @@ impl Router {
 
     /// A chunk beyond its window: the request fails at both ends, and only this one (L12).
     fn overrun(&self, asker: End, chunk: &Frame) {
-        self.counters.drop_frame("credit_violation", FrameType::Chunk.name());
+        self.counters.drop_frame(DropReason::CreditViolation, FrameType::Chunk.name());
         let stream = chunk.stream_id.as_deref().unwrap_or_default();
         let message = format!("stream {stream:?} sent a chunk beyond its window");
         self.abort(
@@ -219,7 +220,7 @@ impl Router {
     /// More than a window waits for `to`: who grants ahead of what it reads would have the relay hold
     /// what it does not (L10). The request fails at both ends.
     fn unread(&self, asker: End, to: End, chunk: &Frame) {
-        self.counters.drop_frame("unread", FrameType::Chunk.name());
+        self.counters.drop_frame(DropReason::Unread, FrameType::Chunk.name());
         if let Some(Port::Live(connection)) = self.state.lock().ports.get(&to.link) {
             connection.wire().lanes.discard(to.flow);
         }

@@ -13,6 +13,7 @@ use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
 use crate::link::{Alarm, FrameReader, FrameWriter, Lanes};
+use crate::model::accounting::fate_of;
 use crate::stream::Wire;
 use crate::sync::Arc;
 use crate::time::{Deadline, now};
@@ -388,10 +389,7 @@ impl Connection {
 
     /// Counts a frame that belongs to no live request (L6, L8).
     fn unroutable(&self, disposition: &Disposition<Exchange>, frame: FrameType) {
-        match disposition {
-            Disposition::Straggler => self.wire.counters.straggler(frame.name()),
-            _ => self.wire.counters.drop_frame("no_route", frame.name()),
-        }
+        self.wire.counters.count(fate_of(disposition.became(), None), frame.name());
     }
 
     /// Answers a request that was not let in; what still comes of it crossed the answer in flight.

@@ -9,6 +9,7 @@ use super::terminal::{self, Event, Terminal};
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
+use crate::model::accounting::DropReason;
 use crate::model::cancel::{Duty, Stage};
 use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, TimeLimit, Wire};
 use crate::sync::Arc;
@@ -317,7 +318,7 @@ impl Exchange {
             dropped
         });
         for _ in 0..dropped {
-            self.wire.counters.drop_frame("event_unread", FrameType::Log.name());
+            self.wire.counters.drop_frame(DropReason::EventUnread, FrameType::Log.name());
         }
     }
 
@@ -563,10 +564,10 @@ fn protocol(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Protocol, message)
 }
 
-fn drop_reason(error: &Error) -> &'static str {
+fn drop_reason(error: &Error) -> DropReason {
     match error.kind() {
-        ErrorKind::CreditViolation => "credit_violation",
-        ErrorKind::LimitReached => "limit_reached",
-        _ => "protocol",
+        ErrorKind::CreditViolation => DropReason::CreditViolation,
+        ErrorKind::LimitReached => DropReason::LimitReached,
+        _ => DropReason::Protocol,
     }
 }

@@ -28,6 +28,17 @@ pub(crate) enum Disposition<T> {
     NoRoute,
 }
 
+impl<T> Disposition<T> {
+    /// What the model calls it.
+    pub(crate) fn became(&self) -> disposition::Disposition {
+        match self {
+            Disposition::Route(_) => disposition::Disposition::Route,
+            Disposition::Straggler => disposition::Disposition::Straggler,
+            Disposition::NoRoute => disposition::Disposition::NoRoute,
+        }
+    }
+}
+
 /// Why a request was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {

@@ -45,6 +45,7 @@ fn open(machine: &str, head: &mut Object) -> Result<Opened, Failure> {
         "phase" => Ok(calls::phase()),
         "direction" => Ok(calls::direction()),
         "relay" => Ok(calls::relay()),
+        "accounting" => Ok(calls::accounting()),
         "feed" => feed::feed(head.object("open")?),
         "hub" => hub::hub(head.object("open")?),
         other => Err(Failure::new(format!("unknown machine {other:?}"))),

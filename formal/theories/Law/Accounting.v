@@ -3,6 +3,7 @@
 
 From Coq Require Import NArith List Bool Lia ZifyBool ZifyN.
 From Sluicegate Require Base.U64 Decide.Facts Decide.Disposition.
+From Sluicegate Require Import Decide.Accounting.
 From Sluicegate Require Import Law.Chain Law.ChainHop.
 Import ListNotations.
 
@@ -11,25 +12,26 @@ Set Default Timeout 30.
 
 Local Arguments N.add : simpl never.
 
-(** Why a frame was lost. *)
-Inductive reason := NoRoute | ChannelClosed | CreditViolation | Cancelled | MasterDied.
-
 Definition kinds : list Facts.frame_type :=
   [Facts.Hello; Facts.Req; Facts.Chunk; Facts.End; Facts.Log; Facts.Err; Facts.Heartbeat;
    Facts.StreamStart; Facts.StreamEnd; Facts.RelayNotify; Facts.RelayState; Facts.Cancel;
    Facts.Credit; Facts.CloseStream; Facts.Policy].
 
-Definition reasons : list reason := [NoRoute; ChannelClosed; CreditViolation; Cancelled; MasterDied].
+Definition reasons : list drop_reason :=
+  [NoRoute; ChannelClosed; CreditViolation; Cancelled; MasterDied; LimitReached; Protocol; Unread;
+   EventUnread; LogLaneFull; NotEncodable].
 
 Lemma every_kind k : In k kinds.
 Proof. destruct k; cbn; auto 20. Qed.
 
 Definition same_kind (a b : Facts.frame_type) : bool := Facts.code a =? Facts.code b.
 
-Definition same_reason (a b : reason) : bool :=
+Definition same_reason (a b : drop_reason) : bool :=
   match a, b with
   | NoRoute, NoRoute | ChannelClosed, ChannelClosed | CreditViolation, CreditViolation
-  | Cancelled, Cancelled | MasterDied, MasterDied => true
+  | Cancelled, Cancelled | MasterDied, MasterDied | LimitReached, LimitReached | Protocol, Protocol
+  | Unread, Unread | EventUnread, EventUnread | LogLaneFull, LogLaneFull
+  | NotEncodable, NotEncodable => true
   | _, _ => false
   end.
 
@@ -42,7 +44,7 @@ Proof. destruct a, b; cbn; split; congruence. Qed.
 (** The counters of one runtime. *)
 Record counters := Counters {
   passed : N; (* frames that went where they belong *)
-  drops : reason -> Facts.frame_type -> N;
+  drops : drop_reason -> Facts.frame_type -> N;
   stragglers : Facts.frame_type -> N;
   overruns : N; (* items that a live source had to discard *)
 }.
@@ -52,13 +54,13 @@ Definition none : counters := Counters 0 (fun _ _ => 0) (fun _ => 0) 0.
 Definition bump (f : Facts.frame_type -> N) (k : Facts.frame_type) : Facts.frame_type -> N :=
   fun j => if same_kind k j then f j + 1 else f j.
 
-Definition bump_drop (f : reason -> Facts.frame_type -> N) (r : reason) (k : Facts.frame_type) :
-  reason -> Facts.frame_type -> N :=
+Definition bump_drop (f : drop_reason -> Facts.frame_type -> N) (r : drop_reason) (k : Facts.frame_type) :
+  drop_reason -> Facts.frame_type -> N :=
   fun q => if same_reason r q then bump (f q) k else f q.
 
 (** What happens to a runtime. *)
 Inductive event :=
-| Frame (kind : Facts.frame_type) (live ended_lately : bool) (trouble : option reason)
+| Frame (kind : Facts.frame_type) (live ended_lately : bool) (trouble : option drop_reason)
     (* a frame came whose request is live or not, and ended lately or not; [trouble]: why it could
        not be handed on, if its request is live *)
 | Overrun (items : N).
@@ -66,15 +68,10 @@ Inductive event :=
 Definition counts (c : counters) (e : event) : counters :=
   match e with
   | Frame k live ended trouble =>
-      match Disposition.dispose live ended with
-      | Disposition.Route =>
-          match trouble with
-          | None => Counters (passed c + 1) (drops c) (stragglers c) (overruns c)
-          | Some r => Counters (passed c) (bump_drop (drops c) r k) (stragglers c) (overruns c)
-          end
-      | Disposition.Straggler => Counters (passed c) (drops c) (bump (stragglers c) k) (overruns c)
-      | Disposition.NoRoute =>
-          Counters (passed c) (bump_drop (drops c) NoRoute k) (stragglers c) (overruns c)
+      match fate_of (Disposition.dispose live ended) trouble with
+      | Passed => Counters (passed c + 1) (drops c) (stragglers c) (overruns c)
+      | Dropped r => Counters (passed c) (bump_drop (drops c) r k) (stragglers c) (overruns c)
+      | Late => Counters (passed c) (drops c) (bump (stragglers c) k) (overruns c)
       end
   | Overrun n => Counters (passed c) (drops c) (stragglers c) (overruns c + n)
   end.
@@ -84,7 +81,7 @@ Definition after (c : counters) (es : list event) : counters := fold_left counts
 (** ** Totals, as a snapshot shows them *)
 
 Definition total (f : Facts.frame_type -> N) : N := sum (map f kinds).
-Definition drops_total (f : reason -> Facts.frame_type -> N) : N :=
+Definition drops_total (f : drop_reason -> Facts.frame_type -> N) : N :=
   sum (map (fun r => total (f r)) reasons).
 
 Definition frames (es : list event) : N :=
@@ -136,9 +133,9 @@ Qed.
 
 (** Which counter a frame moves. *)
 Inductive counter :=
-| Passed
-| Drop (r : reason) (k : Facts.frame_type)
-| Late (k : Facts.frame_type).
+| Through
+| Drop (r : drop_reason) (k : Facts.frame_type)
+| Crossed (k : Facts.frame_type).
 
 Lemma same_counter (a b : counter) : {a = b} + {a <> b}.
 Proof.
@@ -154,16 +151,16 @@ Qed.
 
 Definition value (c : counters) (at_ : counter) : N :=
   match at_ with
-  | Passed => passed c
+  | Through => passed c
   | Drop r k => drops c r k
-  | Late k => stragglers c k
+  | Crossed k => stragglers c k
   end.
 
 (** The one that is right: live and no trouble, passed; live and trouble, a drop for that reason;
     ended lately, a straggler; else a drop without a route. *)
-Definition belongs (k : Facts.frame_type) (live ended : bool) (trouble : option reason) : counter :=
-  if live then match trouble with None => Passed | Some r => Drop r k end
-  else if ended then Late k else Drop NoRoute k.
+Definition belongs (k : Facts.frame_type) (live ended : bool) (trouble : option drop_reason) : counter :=
+  if live then match trouble with None => Through | Some r => Drop r k end
+  else if ended then Crossed k else Drop NoRoute k.
 
 (** One and only one counter moves for each frame, by one, and it is the right one: a late frame is
     never a drop, a lost one never a straggler, and neither is an overrun (D1 to D4; L6, L8). *)

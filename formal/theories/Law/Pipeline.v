@@ -303,3 +303,65 @@ Definition cancel (l : line) : line :=
 (** What the subscriber has received is taken from it. *)
 Definition taken (l : line) : line :=
   Line (demand l) (sent l) (ended l) (stations l) [] None (over l) (quiet l).
+
+(** ** What a line does, computed by the kernel *)
+
+Definition line_of (all : list operator) : line :=
+  match composed all with Some l => start l | None => Line 0 0 None [] [] None false false end.
+
+Definition sent_up_to (k : nat) (l : line) : line := fst (fst (next k l)).
+
+(** What is still asked of the publisher, what has come out, and the end. *)
+Definition seen (l : line) : N * list element * option outcome := (demand l, got l, told l).
+
+(** A [take] of five asks for five, whatever is asked of it, and ends by itself. *)
+Example take_never_asks_for_a_sixth :
+  let l := request (line_of [Take 5]) 1000 in
+  demand l = 5 /\
+  seen (sent_up_to 9 l) = (0, map One [0; 1; 2; 3; 4], Some Completed) /\
+  ended (sent_up_to 9 l) = Some Source_cancelled.
+Proof. vm_compute; repeat split. Qed.
+
+(** A filter asks a replacement for each that it drops, and no more. *)
+Example a_filter_asks_replacements :
+  let l := sent_up_to 100 (request (line_of [Filter_mod 100 99]) 1) in
+  seen l = (0, [One 99], None) /\ sent l = 100.
+Proof. vm_compute; repeat split. Qed.
+
+(** An expansion pulls an input only once the one before is used up and more is wanted. *)
+Example an_expansion_pulls_one :
+  let l := sent_up_to 9 (request (line_of [Expand 10; Take 5]) 1000) in
+  seen l = (0, map One [0; 1; 2; 3; 4], Some Completed) /\ sent l = 1.
+Proof. vm_compute; repeat split. Qed.
+
+(** Two groups of three cost six, a third one three more, and the last may be short. *)
+Example a_batch_asks_for_lots :
+  let l := request (line_of [Batch 3]) 2 in
+  demand l = 3 /\
+  let l := sent_up_to 7 l in
+  seen l = (0, [Group [0; 1; 2]; Group [3; 4; 5]], None) /\
+  let l := sent_up_to 1 (request (taken l) 1) in
+  seen l = (2, [], None) /\
+  seen (fst (finish l Completed)) = (0, [Group [6]], Some Completed) /\
+  seen (fst (finish l Failed)) = (0, [Group [6]], Some Failed).
+Proof. vm_compute; repeat split. Qed.
+
+(** A page is filled before anybody asks, and again once its mark has left. *)
+Example a_page_reads_ahead :
+  let l := line_of [Page 64 48] in
+  demand l = 64 /\
+  let l := sent_up_to 99 l in
+  demand l = 0 /\ sent l = 64 /\
+  demand (request l 47) = 0 /\ demand (request l 48) = 48 /\ demand (request (request l 47) 1) = 48.
+Proof. vm_compute; repeat split. Qed.
+
+(** An end, good or bad, comes behind what is held, and a cancel releases it all at once. *)
+Example an_end_overtakes_nothing :
+  let l := sent_up_to 3 (line_of [Page 4 1; Expand 2]) in
+  let ends (how : outcome) := fst (finish (request l 3) how) in
+  got (ends Failed) = map One [0; 1; 2] /\ told (ends Failed) = None /\
+  seen (request (ends Failed) 9) = (0, map One [0; 1; 2; 3; 4; 5], Some Failed) /\
+  seen (request (ends Completed) 9) = (0, map One [0; 1; 2; 3; 4; 5], Some Completed) /\
+  ended (cancel l) = Some Source_cancelled /\
+  forallb (fun s => Demand.held (meter s) =? 0) (stations (cancel l)) = true.
+Proof. vm_compute; repeat split. Qed.

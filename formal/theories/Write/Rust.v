@@ -2,7 +2,8 @@
 
     Nothing is simplified on the way: what a decision says is what the tree holds. *)
 
-From Sluicegate Require Import Decide.Cancel
+From Sluicegate Require Import Decide.Accounting
+  Decide.Cancel
   Decide.Demand
   Decide.Direction
   Decide.Disposition
@@ -27,6 +28,7 @@ Unset Extraction Optimize.
 Unset Extraction AutoInline.
 Set Extraction KeepSingleton.
 
+Extraction Library Accounting.
 Extraction Library Cancel.
 Extraction Library Demand.
 Extraction Library Direction.

@@ -37,10 +37,11 @@ Definition sample : list script :=
     ScriptsFeed.feed_script "walk" 3 Feed.DropOldest (ScriptsFeed.random 30 60 1000 13000);
     ScriptsHub.hub_script "walk" 3 (ScriptsHub.random 40 0 14000)] ++
    ScriptsCalls.direction_scripts tt ++ ScriptsCalls.relay_scripts tt ++
+   ScriptsCalls.accounting_scripts tt ++
    ScriptsPipeline.named_scripts ++
    ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]))%list.
 
-Definition anchor : N := 4927464391766852662.
+Definition anchor : N := 11099203230438488740.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

@@ -1,9 +1,10 @@
 (** Inner scripts of a call on its way: how it ends at its handler's side, how far it has come, which
-    way its grants go, and which windows it starts with. *)
+    way its grants go, which windows it starts with, and where its frames are counted. *)
 
 From Coq Require Import NArith String List Bool.
 From Sluicegate Require Import Write.Scripts Write.ScriptsDice.
 From Sluicegate Require Decide.Cancel Decide.Direction Decide.Phase Decide.Relay Decide.Facts.
+From Sluicegate Require Decide.Accounting Decide.Disposition Law.Accounting.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsFlows.
 Import ListNotations.
 Open Scope string_scope.
@@ -168,8 +169,54 @@ Definition relay_scripts (_ : unit) : list script :=
         (flat_map (fun caller => map (May_join caller) sizes) sizes));
    Script "links at random" [] (replay relay_machine tt (joins 100 (seeded 12000)))].
 
+(** ** Where a frame is counted *)
+
+Definition reason_name (r : Decide.Accounting.drop_reason) : string :=
+  match r with
+  | Decide.Accounting.NoRoute => "no_route"
+  | Decide.Accounting.ChannelClosed => "channel_closed"
+  | Decide.Accounting.CreditViolation => "credit_violation"
+  | Decide.Accounting.Cancelled => "cancelled"
+  | Decide.Accounting.MasterDied => "master_died"
+  | Decide.Accounting.LimitReached => "limit_reached"
+  | Decide.Accounting.Protocol => "protocol"
+  | Decide.Accounting.Unread => "unread"
+  | Decide.Accounting.EventUnread => "event_unread"
+  | Decide.Accounting.LogLaneFull => "log_lane_full"
+  | Decide.Accounting.NotEncodable => "not_encodable"
+  end.
+
+Definition became_text (d : Disposition.disposition) : json :=
+  Text (match d with
+        | Disposition.Route => "route" | Disposition.Straggler => "straggler"
+        | Disposition.NoRoute => "no_route" end).
+
+(** What became of a frame, and what kept it from being handed on. *)
+Definition seen_frame := (Disposition.disposition * option Decide.Accounting.drop_reason)%type.
+
+Definition accounting_machine : machine_of unit seen_frame :=
+  Machine _ _
+    (fun f => [("op", Text "fate"); ("became", became_text (fst f));
+               ("trouble", or_null (fun r => Text (reason_name r)) (snd f))])
+    (fun s f =>
+       (match Decide.Accounting.fate_of (fst f) (snd f) with
+        | Decide.Accounting.Passed => Text "passed"
+        | Decide.Accounting.Late => Text "late"
+        | Decide.Accounting.Dropped why => Object [("dropped", Text (reason_name why))]
+        end, s))
+    (fun _ => []).
+
+Definition accounting_scripts (_ : unit) : list script :=
+  [Script "every frame" []
+     (replay accounting_machine tt
+        (flat_map
+           (fun became =>
+              map (fun trouble => (became, trouble)) (None :: map Some Law.Accounting.reasons))
+           [Disposition.Route; Disposition.Straggler; Disposition.NoRoute]))].
+
 Definition files : list file :=
   [File "inner" "cancel" "cancel" cancel_scripts;
    File "inner" "phase" "phase" phase_scripts;
    File "inner" "direction" "direction" direction_scripts;
-   File "inner" "relay" "relay" relay_scripts].
+   File "inner" "relay" "relay" relay_scripts;
+   File "inner" "accounting" "accounting" accounting_scripts].

@@ -1,9 +1,12 @@
-//! A call on its way: its end at its handler's side, its phase, the way of its grants, its windows.
+//! A call on its way: its end at its handler's side, its phase, the way of its grants, its windows,
+//! and where its frames are counted.
 
 use serde_json::{Value, json};
 use sluicegate::frame::FrameType;
+use sluicegate::model::accounting::{DropReason, Fate, fate_of};
 use sluicegate::model::cancel::{Duty, Stage};
 use sluicegate::model::direction::{self, CreditDirection, Side, Way};
+use sluicegate::model::disposition::Disposition;
 use sluicegate::model::phase::Phase;
 use sluicegate::model::relay::{may_join, noticed};
 
@@ -150,6 +153,53 @@ impl Machine for Windows {
             "noticed" => number(noticed(step.optional_number("offered")?)),
             "may_join" => yes(may_join(step.number("caller")?, step.number("handler")?)),
             other => return Err(unknown(other)),
+        };
+        Ok((answer, None))
+    }
+}
+
+struct Account;
+
+pub fn accounting() -> Opened {
+    vec![("model", Box::new(Account))]
+}
+
+const REASONS: [DropReason; 11] = [
+    DropReason::NoRoute,
+    DropReason::ChannelClosed,
+    DropReason::CreditViolation,
+    DropReason::Cancelled,
+    DropReason::MasterDied,
+    DropReason::LimitReached,
+    DropReason::Protocol,
+    DropReason::Unread,
+    DropReason::EventUnread,
+    DropReason::LogLaneFull,
+    DropReason::NotEncodable,
+];
+
+impl Machine for Account {
+    fn step(&mut self, op: &str, step: &mut Object) -> Result<Did, Failure> {
+        if op != "fate" {
+            return Err(unknown(op));
+        }
+        let became = match step.text("became")?.as_str() {
+            "route" => Disposition::Route,
+            "straggler" => Disposition::Straggler,
+            "no_route" => Disposition::NoRoute,
+            other => return Err(Failure::new(format!("unknown disposition {other:?}"))),
+        };
+        let trouble = match step.optional_text("trouble")? {
+            None => None,
+            Some(name) => {
+                let known = REASONS.into_iter().find(|why| why.name() == name);
+                Some(known.ok_or_else(|| Failure::new(format!("unknown reason {name:?}")))?)
+            }
+        };
+        let answer = match fate_of(became, trouble) {
+            Fate::Passed => json!("passed"),
+            Fate::Late => json!("late"),
+            Fate::Dropped(why) => json!({"dropped": why.name()}),
         };
         Ok((answer, None))
     }
