@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use sluicegate::control::{Question, ask, path_of};
+use sluicegate::control::{Question, address_of, ask};
 use sluicegate::{Address, Error, ErrorKind};
 
 /// A process that has its control socket open, by its number or by the socket.
@@ -13,10 +13,7 @@ impl FromStr for Target {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        if let Ok(pid) = text.parse() {
-            return path_of(pid).map(|path| Target(Address::Unix(path)));
-        }
-        text.parse().map(Target)
+        address_of(text).map(Target)
     }
 }
 

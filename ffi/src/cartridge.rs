@@ -38,6 +38,12 @@ struct Setup {
 pub struct Session(sluicegate::Session);
 object!(Session = 14);
 
+impl Session {
+    pub(crate) fn session(&self) -> &sluicegate::Session {
+        &self.0
+    }
+}
+
 /// What serves a cap. `run` is called on a thread of its own for each request, with no lock of the
 /// library held; it may wait. SLUICE_OK finishes the request unless it was finished already; any
 /// other answer fails it, with `*err` if it is set (which is the library's then), else with the

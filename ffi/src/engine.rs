@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use libc::{c_char, c_int};
 use sluicegate::NetworkPolicy;
+use sluicegate::engine::Stalls;
 
 use crate::border::{self, Growing};
 use crate::cartridge::files;
@@ -17,8 +18,21 @@ use crate::status::Status;
 use crate::sync::Mutex;
 
 /// A host of cartridges.
-pub struct Engine(sluicegate::Engine);
+pub struct Engine {
+    engine: sluicegate::Engine,
+    stalls: Stalls,
+}
 object!(Engine = 19);
+
+impl Engine {
+    pub(crate) fn engine(&self) -> &sluicegate::Engine {
+        &self.engine
+    }
+
+    pub(crate) fn stalls(&self) -> &Stalls {
+        &self.stalls
+    }
+}
 
 /// A command to start a cartridge or a live source with.
 pub struct Command(Mutex<sluicegate::Command>);
@@ -68,26 +82,63 @@ pub struct EngineOptions {
     pub handshake_timeout_ms: i64,
     /// Largest item of a sequence stream, in bytes; 0: 64 MiB.
     pub max_item: u64,
+    /// Milliseconds between two heartbeats of a cartridge; 0: 30 000, negative: none are sent.
+    pub heartbeat_ms: i64,
+    /// Milliseconds that a cartridge may take to answer a heartbeat before it is taken for dead and
+    /// killed; 0: 10 000, negative: no limit.
+    pub patience_ms: i64,
+    /// Milliseconds that a stream may stand still before there is a notice of it: a sender without
+    /// credit or room, or values that nobody reads; 0 or negative: there are none.
+    pub stall_ms: i64,
+    /// Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
+    pub stalls_to_stderr: bool,
 }
 
 // SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
 unsafe impl Growing for EngineOptions {}
 
-fn options(options: *const EngineOptions) -> Result<sluicegate::EngineOptions, Fail> {
+impl Policy {
+    /// What a number from C, which may be any, stands for.
+    pub(crate) fn policy(number: i32) -> Result<NetworkPolicy, Fail> {
+        let mut all = Policy::ALL.iter().filter(|(policy, _)| *policy as i32 == number);
+        all.next()
+            .map(|(_, policy)| *policy)
+            .ok_or_else(|| border::invalid("there is no such policy"))
+    }
+}
+
+/// Milliseconds as C gives them: 0 is `default`, a negative number is no limit.
+pub(crate) fn millis(millis: i64, default: Duration) -> Duration {
+    match u64::try_from(millis) {
+        Ok(0) => default,
+        Ok(millis) => Duration::from_millis(millis),
+        Err(_) => Duration::MAX,
+    }
+}
+
+/// Options handed in, and what collects the stall notices.
+pub(crate) fn options(
+    options: *const EngineOptions,
+    stalls: &Stalls,
+) -> Result<sluicegate::EngineOptions, Fail> {
     let mut ours = sluicegate::EngineOptions::default();
     let Some(theirs) = border::sized(options)? else {
         return Ok(ours);
     };
     ours.limits = theirs.limits.limits();
-    ours.policy = Policy::ALL
-        .iter()
-        .find(|(policy, _)| *policy as i32 == theirs.policy)
-        .map(|(_, policy)| *policy)
-        .ok_or_else(|| border::invalid("there is no such policy"))?;
-    match u64::try_from(theirs.handshake_timeout_ms) {
-        Ok(0) => {}
-        Ok(millis) => ours.handshake_timeout = Duration::from_millis(millis),
-        Err(_) => ours.handshake_timeout = Duration::MAX,
+    ours.policy = Policy::policy(theirs.policy)?;
+    ours.handshake_timeout = millis(theirs.handshake_timeout_ms, ours.handshake_timeout);
+    let health = &mut ours.health;
+    health.heartbeat = match theirs.heartbeat_ms {
+        ..0 => None,
+        given => health.heartbeat.map(|default| millis(given, default)),
+    };
+    health.patience = millis(theirs.patience_ms, health.patience);
+    if theirs.stall_ms > 0 {
+        health.stall = Some(millis(theirs.stall_ms, Duration::MAX));
+    }
+    if !theirs.stalls_to_stderr {
+        health.on_stall = stalls.hears();
     }
     if theirs.max_item > 0 {
         ours.max_item = theirs.max_item;
@@ -109,7 +160,9 @@ pub unsafe extern "C" fn sluice_engine_new(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        border::put_new(out, Engine(sluicegate::Engine::new(self::options(options)?)))
+        let stalls = Stalls::default();
+        let engine = sluicegate::Engine::new(self::options(options, &stalls)?);
+        border::put_new(out, Engine { engine, stalls })
     })
 }
 
@@ -152,7 +205,7 @@ pub unsafe extern "C" fn sluice_engine_spawn(
     guard_with(err, || {
         border::need(out)?;
         let command = handle::get(command)?.command();
-        let engine = handle::get(engine)?.0.clone();
+        let engine = handle::get(engine)?.engine.clone();
         border::put_new(out, Peer::new(engine.spawn(&command)?))
     })
 }
@@ -176,7 +229,7 @@ pub unsafe extern "C" fn sluice_engine_attach(
     guard_with(err, || {
         let (reader, writer) = files(read_fd, write_fd)?;
         border::need(out)?;
-        let engine = handle::get(engine)?.0.clone();
+        let engine = handle::get(engine)?.engine.clone();
         border::put_new(out, Peer::new(engine.attach(reader, writer)?))
     })
 }
@@ -189,7 +242,7 @@ pub unsafe extern "C" fn sluice_engine_attach(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_engine_close(engine: *const Engine) -> Status {
     guard(|| {
-        let close = handle::get(engine)?.0.close();
+        let close = handle::get(engine)?.engine.close();
         let closed = async move {
             close.await;
             Ok(())
@@ -210,7 +263,7 @@ pub unsafe extern "C" fn sluice_engine_close_start(
 ) -> Status {
     guard(|| {
         border::need(out)?;
-        let close = handle::get(engine)?.0.close();
+        let close = handle::get(engine)?.engine.close();
         op::start(out, async move {
             close.await;
             Ok(Outcome::Done)

@@ -66,6 +66,10 @@ mod call;
 
 mod feed;
 
+mod relay;
+
+mod report;
+
 mod flow;
 
 // What they stand on.

@@ -33,6 +33,10 @@ struct Cap {
 }
 
 impl Peer {
+    pub(crate) fn peer(&self) -> &sluicegate::Peer {
+        &self.peer
+    }
+
     pub(crate) fn new(peer: sluicegate::Peer) -> Self {
         let caps = peer.caps().iter().map(|cap| Cap {
             urn: Text::new(&cap.urn),

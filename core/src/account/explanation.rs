@@ -1,10 +1,12 @@
 //! [`Explanation`]: who waits for whom.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde_json::{Value as Json, json};
 
 use super::StandingRequest;
+use crate::error::{Error, ErrorKind};
 
 /// Entries that one party tells, at most.
 const TOLD: usize = 1000;
@@ -71,6 +73,14 @@ impl Explanation {
         }
     }
 
+    /// What of it is about one request, by its id at the place that tells.
+    #[must_use]
+    pub fn of_request(&self, request: &str) -> Self {
+        let of = |standing: &&Json| standing["request"] == request;
+        let standing = self.standing.iter().filter(of).cloned().collect();
+        Explanation { standing, silent: self.silent.clone() }
+    }
+
     /// True if nobody waits for credit, for room or for a reader. Readers without data are no stall.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -94,6 +104,21 @@ impl Explanation {
         let place = |standing: &Json| (standing["place"].clone(), standing["party"].clone());
         let mut same = self.standing.iter().filter(|standing| place(standing) == place(party));
         same.any(|s| s["waits_for"] == "credit" || s["waits_for"] == "room")
+    }
+}
+
+impl FromStr for Explanation {
+    type Err = Error;
+
+    /// Reads the text of [`to_json`](Explanation::to_json).
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let json = serde_json::from_str(text).map_err(|e| {
+            Error::new(
+                ErrorKind::Malformed,
+                format!("an explanation is JSON, and this is not: {e}"),
+            )
+        })?;
+        Ok(Explanation::from_json(&json))
     }
 }
 
@@ -167,6 +192,17 @@ mod tests {
         assert!(text.starts_with("HOLDS THE OTHERS UP: sleeper has not read stream s for 2.1 s"));
         assert!(text.ends_with("frozen gives no answer\n"), "{text}");
         assert_eq!(Explanation::from_json(&told.to_json()), told);
+    }
+
+    #[test]
+    fn one_request_can_be_picked_out() {
+        let other = json!({"party": "x", "request": "other", "waits_for": "unread"});
+        let told = Explanation {
+            standing: vec![standing("x", "credit", 5), other.clone()],
+            silent: vec!["frozen".to_owned()],
+        };
+        let picked = Explanation { standing: vec![other], silent: told.silent.clone() };
+        assert_eq!(told.of_request("other"), picked);
     }
 
     #[test]

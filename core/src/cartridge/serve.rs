@@ -127,6 +127,25 @@ impl Session {
         self.0.service.counters.snapshot()
     }
 
+    /// Its requests and losses, as JSON: as [`Peer::stats`](crate::Peer::stats) without a process.
+    #[must_use]
+    pub fn stats(&self) -> serde_json::Value {
+        let losses = self.counters();
+        serde_json::json!({
+            "name": self.0.service.name,
+            "requests": self.0.connection.requests_json(),
+            "drops": losses.drops_json(),
+            "stragglers": losses.stragglers_json(),
+            "overruns_total": losses.overruns,
+        })
+    }
+
+    /// Says what stands still in this cartridge. Asks nobody and waits for nothing.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        Explanation::of(self.0.connection.standings().iter(), &self.0.service.name)
+    }
+
     /// Ends the connection: requests stop, waiters are released.
     pub fn close(&self) {
         let reason = Error::new(ErrorKind::PeerDied, "the cartridge closed the connection");

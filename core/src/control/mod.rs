@@ -11,10 +11,12 @@ use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde_json::Value as Json;
 
 use crate::account::Explanation;
+use crate::cartridge::Session;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::link::{Address, Listener, SocketReader, SocketWriter, connect, spawn_quiet};
@@ -41,6 +43,16 @@ impl Report for Engine {
 
     fn stats(&self) -> Json {
         Engine::stats(self)
+    }
+}
+
+impl Report for Session {
+    fn explain(&self) -> Explanation {
+        Session::explain(self)
+    }
+
+    fn stats(&self) -> Json {
+        Session::stats(self)
     }
 }
 
@@ -79,6 +91,19 @@ impl Question {
             Question::Explain => "explain",
             Question::Stats => "stats",
         }
+    }
+}
+
+impl FromStr for Question {
+    type Err = Error;
+
+    /// `explain` or `stats`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut all = [Question::Explain, Question::Stats].into_iter();
+        all.find(|question| question.word() == text).ok_or_else(|| {
+            let message = format!("{text:?} is no question: ask explain or stats");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })
     }
 }
 
@@ -160,6 +185,17 @@ pub fn path_of(pid: u32) -> Result<PathBuf, Error> {
     Ok(folder.join(format!("{pid}.sock")))
 }
 
+/// Where `target` is asked: a process by its number, or a control socket by its address.
+///
+/// # Errors
+/// `InvalidArgument` if it is neither, or as [`path_of`].
+pub fn address_of(target: &str) -> Result<Address, Error> {
+    match target.parse() {
+        Ok(pid) => path_of(pid).map(Address::Unix),
+        Err(_) => target.parse(),
+    }
+}
+
 /// Asks a running process.
 ///
 /// # Errors
@@ -210,12 +246,10 @@ fn answer(reader: SocketReader, mut writer: SocketWriter, report: &dyn Report) {
     if BufReader::new(reader.take(QUESTION)).read_line(&mut question).is_err() {
         return; // whoever asked has gone
     }
-    let told = match question.trim() {
-        word if word == Question::Explain.word() => report.explain().to_json(),
-        word if word == Question::Stats.word() => report.stats(),
-        other => {
-            serde_json::json!({"error": format!("{other:?} is no question: ask explain or stats")})
-        }
+    let told = match question.trim().parse() {
+        Ok(Question::Explain) => report.explain().to_json(),
+        Ok(Question::Stats) => report.stats(),
+        Err(error) => serde_json::json!({"error": error.message()}),
     };
     let _gone = writer.write_all(format!("{told}\n").as_bytes()); // then nobody waits for it
 }

@@ -21,6 +21,7 @@ mod health;
 mod peer;
 pub(crate) mod process;
 mod route;
+mod stalls;
 
 use std::io::{Read, Write};
 use std::sync::Weak;
@@ -32,6 +33,7 @@ pub use peer::Peer;
 pub(crate) use peer::identify;
 pub use process::{Command, Memory};
 pub use route::{blocking_forward, forward};
+pub use stalls::Stalls;
 
 use crate::account::Explanation;
 pub use crate::cartridge::CapInfo;
