@@ -16,6 +16,16 @@ fn basic() {
     prints(env!("CARGO_BIN_EXE_example-basic"), include_str!("../basic/expected.txt"));
 }
 
+#[test]
+fn showcase() {
+    prints(env!("CARGO_BIN_EXE_example-showcase"), include_str!("../showcase/expected.txt"));
+}
+
+#[test]
+fn ledger() {
+    prints(env!("CARGO_BIN_EXE_example-ledger"), include_str!("../ledger/expected.txt"));
+}
+
 /// The example's server, stopped when the test is over.
 struct Server {
     child: Child,

@@ -144,9 +144,9 @@ impl Meter {
         self.stage.asked
     }
 
-    /// Inputs that arrived and have not left.
-    pub(super) fn held(&self) -> u64 {
-        self.stage.held
+    /// Was anything asked for above that has not arrived?
+    pub(super) fn awaits(&self) -> bool {
+        self.stage.asked != 0
     }
 
     /// An input arrived. False if it was not asked for, or came after the end: it is dropped and

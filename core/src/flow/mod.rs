@@ -44,6 +44,7 @@ mod channel;
 mod clock;
 mod context;
 mod edge;
+mod fetch;
 mod guard;
 mod hub;
 mod hub_core;

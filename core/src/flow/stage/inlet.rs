@@ -46,6 +46,11 @@ impl<I> Inlet<I> {
         self.meter.wanted()
     }
 
+    /// Was anything asked for above that has not arrived?
+    pub(in crate::flow) fn awaits(&self) -> bool {
+        self.meter.awaits()
+    }
+
     /// True once nothing more comes from above.
     pub(in crate::flow) fn ended(&self) -> bool {
         self.end.is_some()

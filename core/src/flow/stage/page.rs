@@ -47,6 +47,13 @@ impl<T: Send> Upstream<T> for Page<T> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
         self.inlet.start();
         loop {
+            // What was asked for is taken as it comes: a source that fetches does so at the mark.
+            while !self.inlet.ended()
+                && self.inlet.awaits()
+                && let Poll::Ready(input) = self.inlet.pull(context)
+            {
+                self.queue.extend(input);
+            }
             if self.inlet.wanted()
                 && let Some(element) = self.queue.pop_front()
             {

@@ -1,0 +1,81 @@
+//! Rows that are fetched as many at a time as are asked for.
+
+use std::collections::VecDeque;
+use std::task::Poll;
+
+use super::blueprint::{NotUsed, Source};
+use super::context::{Context, Signal, Upstream};
+use super::guard::guarded;
+use super::meter::Meter;
+use crate::error::Error;
+use crate::model::demand::Stage;
+use crate::sync::Arc;
+
+impl<T: Send + 'static> Source<T> {
+    /// Rows by position: `fetch(from, n)` is called with what is asked for and answers at most `n` rows,
+    /// beginning with number `from`; fewer than `n` are the last. It runs on the thread of its island.
+    ///
+    /// Behind [`Flow::page`](super::Flow::page) this is a paged source with the demand of the page: a
+    /// buffer of 64 with the mark at 48 fetches 64 rows, and then 48 each time 48 have left.
+    #[must_use]
+    pub fn fetch<F>(fetch: F) -> Self
+    where
+        F: Fn(u64, u64) -> Result<Vec<T>, Error> + Send + Sync + 'static,
+    {
+        let fetch = Arc::new(fetch);
+        Source::from_make(move |build| {
+            let meter = build.meter("fetch", Stage::each(u64::MAX).expect("not 0"));
+            let (rows, fetch) = (VecDeque::new(), Arc::clone(&fetch));
+            Ok((Box::new(Fetch { meter, fetch, rows, from: 0, last: false }), NotUsed))
+        })
+    }
+}
+
+/// Rows fetched at once at most, however many are asked for.
+const MOST: u64 = 4096;
+
+struct Fetch<T, F> {
+    meter: Meter,
+    fetch: Arc<F>,
+    rows: VecDeque<T>,
+    from: u64,
+    last: bool,
+}
+
+impl<T, F> Upstream<T> for Fetch<T, F>
+where
+    T: Send,
+    F: Fn(u64, u64) -> Result<Vec<T>, Error> + Send + Sync,
+{
+    fn request(&mut self, n: u64) {
+        self.meter.request(n);
+    }
+
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<Signal<T>> {
+        loop {
+            if !self.meter.wanted() {
+                let over = self.last && self.rows.is_empty();
+                return if over { Poll::Ready(Signal::Complete) } else { Poll::Pending };
+            }
+            if let Some(row) = self.rows.pop_front() {
+                let _asked_of_itself = self.meter.arrive();
+                self.meter.emit(1);
+                return Poll::Ready(Signal::Next(row));
+            }
+            if self.last {
+                return Poll::Ready(Signal::Complete);
+            }
+            let n = self.meter.view().demand().downstream.min(MOST);
+            match guarded(self.meter.name(), || (self.fetch)(self.from, n)) {
+                Ok(rows) => {
+                    let came = rows.len() as u64;
+                    self.from = self.from.saturating_add(came);
+                    self.last = came < n;
+                    self.rows
+                        .extend(rows.into_iter().take(usize::try_from(n).unwrap_or(usize::MAX)));
+                }
+                Err(error) => return Poll::Ready(Signal::Fail(error)),
+            }
+        }
+    }
+}
