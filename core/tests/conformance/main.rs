@@ -7,6 +7,7 @@ mod broken;
 mod futures;
 mod inner;
 mod operations;
+mod pipeline;
 mod pure;
 mod script;
 mod threads;
