@@ -59,15 +59,20 @@ impl TryFrom<EdgeFacts> for EdgeOptions {
     type Error = Error;
 
     fn try_from(facts: EdgeFacts) -> Result<Self, Error> {
-        let overflow = match facts.overflow {
+        Ok(EdgeOptions::capacity(facts.capacity)?.overflow(facts.overflow.into()))
+    }
+}
+
+impl From<OverflowFacts> for Overflow {
+    fn from(facts: OverflowFacts) -> Self {
+        match facts {
             OverflowFacts::Backpressure => Overflow::Backpressure,
             OverflowFacts::DropHead => Overflow::DropHead,
             OverflowFacts::DropTail => Overflow::DropTail,
             OverflowFacts::DropNew => Overflow::DropNew,
             OverflowFacts::DropBuffer => Overflow::DropBuffer,
             OverflowFacts::Fail => Overflow::Fail,
-        };
-        Ok(EdgeOptions::capacity(facts.capacity)?.overflow(overflow))
+        }
     }
 }
 

@@ -75,23 +75,26 @@ pub trait Function: Send + Sync {
     fn call(&self, tokens: Vec<u64>) -> Reply;
 }
 
+/// The elements in a reply.
+pub(super) fn rows(reply: Reply) -> Result<Vec<Element>, Error> {
+    match reply {
+        Reply::Values { tokens } => Ok(tokens.into_iter().map(own).collect()),
+        Reply::Thrown { fault } => Err(fault.into()),
+        Reply::Yes | Reply::No => Ok(Vec::new()),
+    }
+}
+
 /// A function of Swift's, as core calls it.
 #[derive(Clone)]
 pub(super) struct Called(pub(super) Arc<dyn Function>);
 
 impl Called {
-    fn reply(&self, inputs: &[&Element]) -> Result<Reply, Error> {
-        match self.0.call(inputs.iter().map(|input| input.token()).collect()) {
-            Reply::Thrown { fault } => Err(fault.into()),
-            reply => Ok(reply),
-        }
+    fn reply(&self, inputs: &[&Element]) -> Reply {
+        self.0.call(inputs.iter().map(|input| input.token()).collect())
     }
 
     pub(super) fn many(&self, inputs: &[&Element]) -> Result<Vec<Element>, Error> {
-        match self.reply(inputs)? {
-            Reply::Values { tokens } => Ok(tokens.into_iter().map(own).collect()),
-            _ => Ok(Vec::new()),
-        }
+        rows(self.reply(inputs))
     }
 
     /// One element or none.
@@ -105,6 +108,9 @@ impl Called {
     }
 
     pub(super) fn yes(&self, inputs: &[&Element]) -> Result<bool, Error> {
-        Ok(matches!(self.reply(inputs)?, Reply::Yes))
+        match self.reply(inputs) {
+            Reply::Thrown { fault } => Err(fault.into()),
+            reply => Ok(matches!(reply, Reply::Yes)),
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 mod blueprint;
 mod element;
+mod join;
 mod probe;
 mod run;
+mod shape;
 mod stage;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::flow::{Completion, Manual, Offer, Outlet, Scope, Subscriber};
+use sluicegate::flow::{Completion, Hub, Manual, MergeHub, Offer, Outlet, Scope, Subscriber};
 use sluicegate::{Error, ErrorKind};
 
 use super::element::{Element, own};
@@ -20,6 +20,8 @@ pub(super) enum Mat {
     Completion(Completion<Vec<Element>>),
     Outlet(Outlet<Element>),
     Subscriber(Arc<Subscriber<Element>>),
+    Hub(Hub<Element>),
+    MergeHub(MergeHub<Element>),
 }
 
 pub(super) type Mats = Vec<Mat>;
@@ -172,6 +174,28 @@ impl RunCore {
     pub fn outlet(&self, index: u64) -> Result<Arc<OutletCore>, Failure> {
         self.at(index, |mat| match mat {
             Mat::Outlet(outlet) => Some(Arc::new(OutletCore(outlet.clone()))),
+            _ => None,
+        })
+    }
+
+    /// A hub.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none at `index`.
+    pub fn hub(&self, index: u64) -> Result<Arc<super::join::HubCore>, Failure> {
+        self.at(index, |mat| match mat {
+            Mat::Hub(hub) => Some(Arc::new(super::join::HubCore(hub.clone()))),
+            _ => None,
+        })
+    }
+
+    /// A merge hub.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none at `index`.
+    pub fn merge_hub(&self, index: u64) -> Result<Arc<super::join::MergeHubCore>, Failure> {
+        self.at(index, |mat| match mat {
+            Mat::MergeHub(hub) => Some(Arc::new(super::join::MergeHubCore(hub.clone()))),
             _ => None,
         })
     }

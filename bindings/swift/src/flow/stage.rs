@@ -11,7 +11,8 @@ use super::run::Mats;
 use crate::error::Failure;
 use crate::guard::guard;
 
-fn flow(flow: CoreFlow<Element, Element>) -> Arc<FlowCore> {
+/// A flow without a control.
+pub(super) fn flow(flow: CoreFlow<Element, Element>) -> Arc<FlowCore> {
     Arc::new(FlowCore(flow.map_mat(|_| Mats::new())))
 }
 
