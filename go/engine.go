@@ -148,7 +148,9 @@ func (p *Peer) Caps() []CapInfo {
 func (p *Peer) Limits() Limits { return limitsFromCore(p.core.Limits()) }
 
 // Call begins a call of a cap. It does not wait for the cartridge. If ctx ends before the call does,
-// the call is cancelled.
+// the call is cancelled: every wait of it ends, for credit too and with any other context, and the
+// cartridge is told. So the deadline of ctx is the limit of the whole call; past it the call fails with
+// [ErrTimedOut] and code DEADLINE_EXCEEDED, and says what stood still.
 func (p *Peer) Call(ctx context.Context, cap string) (*Call, error) {
 	call, err := p.core.Call(cap)
 	if err != nil {

@@ -51,8 +51,12 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// Is reports whether target is this error's [Kind].
+// Is reports whether target is this error's [Kind]. A limit that has passed is a
+// [context.DeadlineExceeded] too, whoever looked after it.
 func (e *Error) Is(target error) bool {
+	if target == context.DeadlineExceeded {
+		return e.Kind == ErrTimedOut
+	}
 	kind, ok := target.(Kind)
 	return ok && kind == e.Kind
 }

@@ -3,6 +3,7 @@ package sluicegate
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -92,6 +93,12 @@ func (s *InputStream) ReadItems(ctx context.Context) ([]Item, error) {
 	}
 	return items, nil
 }
+
+// Limit allows the stream so much time from now until its end has come. Then its request ends with
+// [ErrTimedOut], whether somebody waits for an item or items lie unread, which are forgotten; the other
+// end is told. The last limit that was set counts; zero is at once, a negative one is none. It never
+// waits. For a whole call, use the deadline of its context.
+func (s *InputStream) Limit(limit time.Duration) error { return fromCore(s.core.Limit(millis(limit))) }
 
 // Cancel stops reading: the request is cancelled, its sender is told.
 func (s *InputStream) Cancel() { s.core.Cancel() }

@@ -3,6 +3,7 @@ package sluicegate
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -72,6 +73,12 @@ func (s *OutputStream) Emit(ctx context.Context, v any) error {
 func (s *OutputStream) EmitItem(ctx context.Context, v, meta any) error {
 	return emitItem(ctx, v, meta, s.core.EmitItemOp)
 }
+
+// Limit allows the stream so much time from now until it is closed. Then its request ends with
+// [ErrTimedOut], whatever is waited for: credit, room on the link, or nothing just now; the error says
+// which, and the other end is told. The last limit that was set counts; zero is at once, a negative one
+// is none. It never waits. For a whole call, use the deadline of its context.
+func (s *OutputStream) Limit(limit time.Duration) error { return fromCore(s.core.Limit(millis(limit))) }
 
 // Flush sends what small writes have left behind, waiting for credit until ctx ends.
 func (s *OutputStream) Flush(ctx context.Context) error { return finish(ctx, s.core.FlushOp()) }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -83,6 +84,12 @@ func (r *Request) Peer(ctx context.Context, cap string) (*Call, error) {
 	}
 	return newCall(ctx, call), nil
 }
+
+// Limit allows the request so much time from now until it has ended. Then its caller is told by an
+// error with code DEADLINE_EXCEEDED, every wait of the request answers [ErrTimedOut] and what stood
+// still (L13), its context ends, and what the handler still does for it has no effect. The last limit
+// that was set counts; zero is at once, a negative one is none. It never waits.
+func (r *Request) Limit(limit time.Duration) error { return fromCore(r.core.Limit(millis(limit))) }
 
 // Cancelled answers why the request was cancelled, an [*Error], or nil.
 func (r *Request) Cancelled() error { return fromReason(r.core.CancelReason()) }

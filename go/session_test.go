@@ -39,8 +39,13 @@ const (
 	noCap      = "cap:none;in=media:blob;out=media:blob"
 	tellCap    = "cap:tell;in=media:blob;out=media:text"
 	askCap     = "cap:ask;in=media:void;out=media:blob"
+	toldCap    = "cap:told;in=media:void;out=media:text"
+	limitedCap = "cap:limited;in=media:blob;out=media:blob"
 	foreverCap = "cap:forever;in=media:blob;out=media:blob"
 )
+
+// told is the code that holdCap was cancelled with, for toldCap to answer.
+var told = make(chan string, 1)
 
 // testCartridge serves what the tests call.
 func testCartridge() *sluicegate.Cartridge {
@@ -110,6 +115,12 @@ func testCartridge() *sluicegate.Cartridge {
 			return err
 		}
 		<-ctx.Done()
+		if reason := (*sluicegate.Error)(nil); errors.As(context.Cause(ctx), &reason) {
+			select {
+			case told <- reason.Code:
+			default: // nobody asks
+			}
+		}
 		if !errors.Is(context.Cause(ctx), sluicegate.ErrCancelled) {
 			return fmt.Errorf("cancelled with %w", context.Cause(ctx))
 		}
@@ -140,6 +151,24 @@ func testCartridge() *sluicegate.Cartridge {
 		}
 		_, err = call.Wait(ctx)
 		return r.Output().Emit(ctx, errors.Is(err, sluicegate.ErrNoHandler))
+	})
+	c.HandleFunc(toldCap, func(ctx context.Context, r *sluicegate.Request) error {
+		select {
+		case code := <-told:
+			return r.Output().Emit(ctx, code)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	c.HandleFunc(limitedCap, func(ctx context.Context, r *sluicegate.Request) error {
+		if err := r.Limit(limit); err != nil {
+			return err
+		}
+		in, err := r.Input(context.Background())
+		for err == nil {
+			_, err = in.Recv(context.Background())
+		}
+		return err
 	})
 	c.Handle(sluicegate.Cap{URN: foreverCap, Streaming: true}, func(ctx context.Context, r *sluicegate.Request) error {
 		if err := r.Output().Start(sluicegate.StartOptions{Unbounded: true, Meta: map[string]any{"from": "go"}}); err != nil {

@@ -3,6 +3,8 @@ package sluicegate
 import (
 	"context"
 	"errors"
+	"math"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -30,6 +32,14 @@ func await(ctx context.Context, op *capi.Op) error {
 		}
 	}
 	return contextError(ctx)
+}
+
+// millis is a limit as core takes it: whole milliseconds, rounded up, negative for none.
+func millis(limit time.Duration) int64 {
+	if limit < 0 {
+		return -1
+	}
+	return int64((limit + min(time.Millisecond-1, math.MaxInt64-limit)) / time.Millisecond)
 }
 
 // finish is await for an operation with no result; it releases op, which gives up the place in line

@@ -48,6 +48,14 @@ func (s *Output) Start(mode uint8, unbounded bool, meta []byte) *Error {
 	return failed(status, detail)
 }
 
+// Limit ends its request after so many milliseconds; negative is no limit.
+func (s *Output) Limit(millis int64) *Error {
+	defer runtime.KeepAlive(s)
+	var detail *C.sluice_error
+	status := C.sluice_output_limit(s.ptr, C.int64_t(millis), &detail)
+	return failed(status, detail)
+}
+
 // WriteOp sends bytes. They are copied before it returns.
 func (s *Output) WriteOp(b []byte) *Op {
 	p, n := bytes(b)

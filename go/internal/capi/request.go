@@ -103,6 +103,14 @@ func (r *Request) Peer(urn string) (*Call, *Error) {
 	return newCall(out), nil
 }
 
+// Limit ends the request after so many milliseconds; negative is no limit.
+func (r *Request) Limit(millis int64) *Error {
+	defer runtime.KeepAlive(r)
+	var detail *C.sluice_error
+	status := C.sluice_request_limit(r.ptr, C.int64_t(millis), &detail)
+	return failed(status, detail)
+}
+
 // CancelReason answers why it was cancelled, or nil.
 func (r *Request) CancelReason() *Error {
 	defer runtime.KeepAlive(r)

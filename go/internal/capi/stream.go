@@ -117,6 +117,14 @@ func (s *Input) CollectTextOp() *Op {
 	return started(s, op, status, nil)
 }
 
+// Limit ends its request after so many milliseconds; negative is no limit.
+func (s *Input) Limit(millis int64) *Error {
+	defer runtime.KeepAlive(s)
+	var detail *C.sluice_error
+	status := C.sluice_input_limit(s.ptr, C.int64_t(millis), &detail)
+	return failed(status, detail)
+}
+
 // Cancel stops reading.
 func (s *Input) Cancel() {
 	C.sluice_input_cancel(s.ptr)
