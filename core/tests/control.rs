@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::control::{Control, Question, ask};
+use sluicegate::account::Explanation;
+use sluicegate::control::{Control, Question, Report, ask};
 use sluicegate::{Address, Engine, ErrorKind};
 use support::{ECHO, attach_echo, within};
 
@@ -52,6 +53,41 @@ fn a_wrong_question_is_told_so_and_silent_askers_hold_nobody_up() {
         assert!(answer.contains("is no question") || answer.is_empty(), "{answer}");
         assert!(ask(&address, Question::Stats).expect("an answer")["cartridges"].is_array());
     });
+}
+
+/// However many say nothing or do not read, a newcomer is answered: the oldest of them makes way.
+#[test]
+fn silent_askers_make_way_for_a_newcomer() {
+    within(SOON, "answers", || {
+        let path = place("silent");
+        let address = Address::Unix(path.clone());
+        let _control = Control::serve(&address, Arc::new(Long)).expect("it listens");
+        let mut silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&path).expect("in")).collect();
+        assert!(ask(&address, Question::Explain).is_ok(), "beside those who are silent");
+        // Those of them who came first have been shut out.
+        let mut rest = Vec::new();
+        let _reset = silent[0].read_to_end(&mut rest);
+        for _ in 0..20 {
+            let mut deaf = UnixStream::connect(&path).expect("in");
+            deaf.write_all(b"stats\n").expect("written");
+            deaf.read_exact(&mut [0]).expect("it begins to be told");
+            silent.push(deaf); // and reads nothing more
+        }
+        assert!(ask(&address, Question::Explain).is_ok(), "beside those who do not read");
+    });
+}
+
+/// A process that has much to tell.
+struct Long;
+
+impl Report for Long {
+    fn explain(&self) -> Explanation {
+        Explanation::default()
+    }
+
+    fn stats(&self) -> serde_json::Value {
+        "x".repeat(4 * 1024 * 1024).into()
+    }
 }
 
 #[test]

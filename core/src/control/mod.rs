@@ -2,7 +2,8 @@
 //!
 //! Only the user that the process runs as can open it: the socket is made with mode 0600, in a folder
 //! with mode 0700 unless a path is given. Whoever connects writes one line, `explain` or `stats`, and
-//! gets one line of JSON.
+//! gets one line of JSON. Eight may be in at once; who says nothing, or does not read, makes way for a
+//! newcomer.
 //!
 //! The command's `pipe`, `switch` and `host` open it; any other process does with [`Control::serve_here`].
 
@@ -19,12 +20,12 @@ use crate::account::Explanation;
 use crate::cartridge::Session;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
-use crate::link::{Address, Listener, SocketReader, SocketWriter, connect, spawn_quiet};
+use crate::link::{Address, Listener, Shutter, SocketReader, SocketWriter, connect, spawn_quiet};
 use crate::relay::{Host, Switch};
-use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
 
 /// Those who may ask at once.
-const ASKERS: u64 = 8;
+const ASKERS: usize = 8;
 /// The longest question, in bytes.
 const QUESTION: u64 = 64;
 
@@ -215,8 +216,59 @@ pub fn ask(address: &Address, question: Question) -> Result<Json, Error> {
     })
 }
 
+/// How far an asker is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// It has not asked yet.
+    Silent,
+    /// It is being told, as long as it reads.
+    Told,
+    /// The process is looking: soon done.
+    Asked,
+}
+
+/// One asker.
+struct Asker {
+    number: u64,
+    stage: Stage,
+    shutter: Shutter,
+}
+
+/// Those who are in, oldest first.
+#[derive(Default)]
+struct Askers(Mutex<Vec<Asker>>);
+
+impl Askers {
+    /// Lets a newcomer in. If all places are taken, the oldest who has not asked makes way, or else
+    /// the oldest who does not read what it is told.
+    fn enter(&self, number: u64, shutter: Shutter) -> bool {
+        let mut askers = self.0.lock();
+        if askers.len() >= ASKERS {
+            let places = askers.iter().enumerate();
+            let waits = places.filter(|(_, asker)| asker.stage != Stage::Asked);
+            let oldest = waits.min_by_key(|(_, asker)| asker.stage).map(|(place, _)| place);
+            let Some(oldest) = oldest else { return false };
+            askers.remove(oldest).shutter.shut(); // which ends its thread
+        }
+        askers.push(Asker { number, stage: Stage::Silent, shutter });
+        true
+    }
+
+    fn goes_on(&self, number: u64, stage: Stage) {
+        let mut askers = self.0.lock();
+        if let Some(asker) = askers.iter_mut().find(|asker| asker.number == number) {
+            asker.stage = stage;
+        }
+    }
+
+    fn leave(&self, number: u64) {
+        self.0.lock().retain(|asker| asker.number != number);
+    }
+}
+
 fn accept(listener: &Listener, report: &Arc<dyn Report>) {
-    let asking = Arc::new(AtomicU64::new(0));
+    let askers = Arc::new(Askers::default());
+    let mut number = 0_u64;
     loop {
         let (reader, writer) = match listener.accept() {
             Ok(Some(ends)) => ends,
@@ -226,30 +278,38 @@ fn accept(listener: &Listener, report: &Arc<dyn Report>) {
                 continue;
             }
         };
-        if asking.fetch_add(1, Ordering::AcqRel) >= ASKERS {
-            asking.fetch_sub(1, Ordering::AcqRel);
+        number += 1;
+        let Ok(shutter) = reader.shutter() else { continue };
+        if !askers.enter(number, shutter) {
             continue; // dropping the writer turns it away
         }
-        let (report, done) = (Arc::clone(report), Arc::clone(&asking));
+        let (report, within) = (Arc::clone(report), Arc::clone(&askers));
         let spawned = spawn_quiet("answer", move || {
-            answer(reader, writer, &*report);
-            done.fetch_sub(1, Ordering::AcqRel);
+            answer(reader, writer, &*report, |stage| within.goes_on(number, stage));
+            within.leave(number);
         });
         if spawned.is_err() {
-            asking.fetch_sub(1, Ordering::AcqRel);
+            askers.leave(number);
         }
     }
 }
 
-fn answer(reader: SocketReader, mut writer: SocketWriter, report: &dyn Report) {
+fn answer(
+    reader: SocketReader,
+    mut writer: SocketWriter,
+    report: &dyn Report,
+    goes_on: impl Fn(Stage),
+) {
     let mut question = String::new();
     if BufReader::new(reader.take(QUESTION)).read_line(&mut question).is_err() {
         return; // whoever asked has gone
     }
+    goes_on(Stage::Asked);
     let told = match question.trim().parse() {
         Ok(Question::Explain) => report.explain().to_json(),
         Ok(Question::Stats) => report.stats(),
         Err(error) => serde_json::json!({"error": error.message()}),
     };
+    goes_on(Stage::Told);
     let _gone = writer.write_all(format!("{told}\n").as_bytes()); // then nobody waits for it
 }

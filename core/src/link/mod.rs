@@ -24,6 +24,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use quiet::spawn_quiet;
 pub use reader::FrameReader;
 pub(crate) use reader::TRUNCATED;
+pub(crate) use socket::Shutter;
 pub use socket::{Address, Listener, SocketReader, SocketWriter, connect, socket_pair};
 pub(crate) use stdio::claim_stdio;
 pub use writer::FrameWriter;
