@@ -78,8 +78,7 @@ pub fn flow_page(size: u64, mark: Option<u64>) -> Result<Arc<FlowCore>, Failure>
 #[uniffi::export]
 pub fn flow_expand(function: Arc<dyn Function>) -> Arc<FlowCore> {
     let function = Called(function);
-    let many = CoreFlow::try_map(move |element: Element| function.many(&[&element]));
-    flow(many.named("expand").via(CoreFlow::flatten()))
+    flow(CoreFlow::try_expand(move |element: Element| function.many(&[&element])))
 }
 
 /// `function` on up to `n` threads at once, in order or as they finish.

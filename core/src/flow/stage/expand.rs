@@ -3,6 +3,7 @@
 use std::task::Poll;
 
 use super::Inlet;
+use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
 use crate::flow::{Flow, NotUsed};
@@ -20,6 +21,17 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         C: IntoIterator<Item = O> + 'static,
         C::IntoIter: Send + 'static,
     {
+        Self::expanded("expand", move |input| Ok(function(input)))
+    }
+
+    /// The same with a function whose error fails the stream.
+    #[must_use]
+    pub fn try_expand<F, C>(function: F) -> Self
+    where
+        F: Fn(I) -> Result<C, Error> + Send + Sync + 'static,
+        C: IntoIterator<Item = O> + 'static,
+        C::IntoIter: Send + 'static,
+    {
         Self::expanded("expand", function)
     }
 
@@ -30,12 +42,12 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         I: IntoIterator<Item = O>,
         I::IntoIter: Send + 'static,
     {
-        Self::expanded("flatten", |list: I| list)
+        Self::expanded("flatten", |list: I| Ok(list))
     }
 
     fn expanded<F, C>(kind: &'static str, function: F) -> Self
     where
-        F: Fn(I) -> C + Send + Sync + 'static,
+        F: Fn(I) -> Result<C, Error> + Send + Sync + 'static,
         C: IntoIterator<Item = O> + 'static,
         C::IntoIter: Send + 'static,
     {
@@ -43,7 +55,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::whole(1).expect("not 0"));
             let function = Arc::clone(&function);
-            let make = move |input| function(input).into_iter();
+            let make = move |input| Ok(function(input)?.into_iter());
             let inlet = Inlet::new(up, meter);
             Ok((Box::new(Expand { inlet, make, current: None, next: None }), NotUsed))
         })
@@ -62,7 +74,7 @@ impl<I, O, F, C> Upstream<O> for Expand<I, O, F, C>
 where
     I: Send,
     O: Send,
-    F: Fn(I) -> C + Send,
+    F: Fn(I) -> Result<C, Error> + Send,
     C: Iterator<Item = O> + Send,
 {
     fn request(&mut self, n: u64) {
@@ -102,7 +114,7 @@ where
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => {}
                 Poll::Ready(Some(input)) => {
-                    match guarded(self.inlet.name(), || Ok((self.make)(input))) {
+                    match guarded(self.inlet.name(), || (self.make)(input)) {
                         Ok(outputs) => self.current = Some(outputs),
                         Err(error) => return self.inlet.fail(error),
                     }
