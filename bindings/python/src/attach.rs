@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::bell;
@@ -44,6 +45,48 @@ pub(crate) fn detach_counted<T: Send>(
         let answer = work();
         (answer, Coming::or_stay_outside())
     })
+}
+
+/// Runs `work` inside the interpreter, from any thread; `None`, and nothing else, once the interpreter
+/// has begun to end. No lock may be held that a thread inside could wait for.
+pub(crate) fn enter<R>(work: impl FnOnce(Python<'_>) -> R) -> Option<R> {
+    let _coming = Coming::new()?;
+    RESIDENT.try_with(Resident::settle).ok()?;
+    Python::try_attach(work)
+}
+
+thread_local!(static RESIDENT: Resident = const { Resident(Cell::new(None)) });
+
+/// The interpreter's record of a thread of the core's: made when it first comes, and kept as long as
+/// the thread lives, so that coming again is cheap and `threading.local` holds.
+struct Resident(Cell<Option<(ffi::PyGILState_STATE, *mut ffi::PyThreadState)>>);
+
+impl Resident {
+    fn settle(&self) {
+        if self.0.get().is_some() {
+            return;
+        }
+        // SAFETY: the interpreter runs, and its end waits for this thread, which is counted.
+        unsafe {
+            if ffi::PyGILState_GetThisThreadState().is_null() {
+                bell::take_no_signals();
+                let state = ffi::PyGILState_Ensure();
+                self.0.set(Some((state, ffi::PyEval_SaveThread())));
+            }
+        }
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let Some((state, thread)) = self.0.take() else { return };
+        let Some(_coming) = Coming::new() else { return };
+        // SAFETY: as above; the two belong together and to this thread, which is outside.
+        unsafe {
+            ffi::PyEval_RestoreThread(thread);
+            ffi::PyGILState_Release(state);
+        }
+    }
 }
 
 /// One thread on its way to the interpreter lock, or inside for others.

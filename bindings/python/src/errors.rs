@@ -1,10 +1,14 @@
 //! Errors of the core become exceptions of `sluicegate.errors`, one class a kind, and back.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 use sluicegate::{AttributionClass, Error, ErrorKind, Reason};
+
+use crate::flow::Element;
 
 /// The table that every language's errors come from: number, name, code, class, text.
 #[pyfunction]
@@ -23,8 +27,50 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     })
 }
 
-/// The exception for `error`, as an object.
+/// What a user's function raised, kept beside the error that it became.
+struct Raised {
+    exception: Element,
+    text: String,
+}
+
+/// The error that an exception becomes on its way through the core. It keeps the exception, which is
+/// what comes out at the other end.
+pub(crate) fn failure(given: &Bound<'_, PyAny>) -> Error {
+    let error = match known(given) {
+        Ok(Some(error)) => error,
+        _ => {
+            let kind = given.get_type().name().map_or_else(|_| String::new(), |n| n.to_string());
+            let text = given.str().map_or_else(|_| String::new(), |text| text.to_string());
+            let text = if text.is_empty() { kind } else { format!("{kind}: {text}") };
+            Error::new(ErrorKind::StageFailed, text)
+        }
+    };
+    let text = error.message().to_owned();
+    error.with_cause(Arc::new(Raised { exception: Element::from(given.clone().unbind()), text }))
+}
+
+impl Raised {
+    /// The exception itself, with a note that says where it came out.
+    fn object<'py>(&self, py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+        let exception = self.exception.bind(py).clone();
+        let place = error.message().strip_suffix(&self.text).unwrap_or_default();
+        let place = place.trim_end_matches(": ");
+        if !place.is_empty() {
+            let note = format!("in {place} of a stream");
+            let notes = exception.getattr("__notes__").and_then(|notes| notes.contains(&note));
+            if !notes.unwrap_or(false) {
+                exception.call_method1("add_note", (note,))?;
+            }
+        }
+        Ok(exception)
+    }
+}
+
+/// The exception for `error`, as an object: the very one that a user's function raised, if one did.
 pub(crate) fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(raised) = error.cause().and_then(|cause| cause.downcast_ref::<Raised>()) {
+        return raised.object(py, error);
+    }
     static BASE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let base = BASE.import(py, "sluicegate.errors", "SluicegateError")?;
     let kind = error.kind().number();

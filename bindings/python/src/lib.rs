@@ -13,8 +13,10 @@
 //! | `stream`, `unread` | streams; items that were given back |
 //! | `request`, `call`, `engine` | the two ends of a call |
 //! | `feed` | live sources |
+//! | `flow` | streams of Python objects between stages |
 //!
-//! Nothing here decides or waits. No core thread ever takes the interpreter lock.
+//! Nothing here decides or waits. No core thread takes the interpreter lock but those of a flow's scope,
+//! to call the functions of its stages and to let go of elements.
 
 mod attach;
 mod bell;
@@ -23,6 +25,7 @@ mod call;
 mod engine;
 mod errors;
 mod feed;
+mod flow;
 mod fork;
 mod gate;
 mod number;
@@ -55,6 +58,11 @@ mod _core {
     use super::errors::error_kinds;
     #[pymodule_export]
     use super::feed::Feed;
+    #[pymodule_export]
+    use super::flow::{
+        FlowCompletion, FlowGraph, FlowManual, FlowOutlet, FlowPromise, FlowScope, FlowSink,
+        FlowSource, FlowStage, FlowSubscriber, edge_check,
+    };
     #[pymodule_export]
     use super::gate::Gate;
     #[pymodule_export]

@@ -11,19 +11,23 @@ use sluicegate::{Error, InputStream, Item};
 use crate::sync::Mutex;
 
 /// The items of one stream that were given back, and who waits for one.
-#[derive(Default)]
-pub(crate) struct Unread(Mutex<State>);
+pub(crate) struct Unread<T = Item>(Mutex<State<T>>);
 
-#[derive(Default)]
-struct State {
-    items: VecDeque<Item>,
+struct State<T> {
+    items: VecDeque<T>,
     waiting: BTreeMap<u64, Waker>,
     next: u64,
 }
 
-impl Unread {
+impl<T> Default for Unread<T> {
+    fn default() -> Self {
+        Unread(Mutex::new(State { items: VecDeque::new(), waiting: BTreeMap::new(), next: 0 }))
+    }
+}
+
+impl<T> Unread<T> {
     /// Gives an item back: it is the next to be received.
-    pub(crate) fn put_back(&self, item: Item) {
+    pub(crate) fn put_back(&self, item: T) {
         let waiting = {
             let mut state = self.0.lock();
             state.items.push_front(item);
@@ -35,35 +39,35 @@ impl Unread {
     }
 
     /// Takes the first item that was given back.
-    pub(crate) fn take(&self) -> Option<Item> {
+    pub(crate) fn take(&self) -> Option<T> {
         self.0.lock().items.pop_front()
     }
 }
 
 /// The next item, given back or new.
-pub(crate) fn recv(stream: &InputStream, unread: &Arc<Unread>) -> Recv {
+pub(crate) fn recv(stream: &InputStream, unread: &Arc<Unread>) -> Recv<Item> {
     first(stream.recv(), unread)
 }
 
 /// The next item, given back or what `new` answers.
-pub(crate) fn first(
-    new: impl Future<Output = Result<Option<Item>, Error>> + Send + 'static,
-    unread: &Arc<Unread>,
-) -> Recv {
+pub(crate) fn first<T>(
+    new: impl Future<Output = Result<Option<T>, Error>> + Send + 'static,
+    unread: &Arc<Unread<T>>,
+) -> Recv<T> {
     Recv { new: Box::pin(new), unread: Arc::clone(unread), place: None }
 }
 
-type NewItem = dyn Future<Output = Result<Option<Item>, Error>> + Send;
+type NewItem<T> = dyn Future<Output = Result<Option<T>, Error>> + Send;
 
 /// See [`recv`].
-pub(crate) struct Recv {
-    new: Pin<Box<NewItem>>,
-    unread: Arc<Unread>,
+pub(crate) struct Recv<T> {
+    new: Pin<Box<NewItem<T>>>,
+    unread: Arc<Unread<T>>,
     place: Option<u64>,
 }
 
-impl Future for Recv {
-    type Output = Result<Option<Item>, Error>;
+impl<T> Future for Recv<T> {
+    type Output = Result<Option<T>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         {
@@ -82,7 +86,7 @@ impl Future for Recv {
     }
 }
 
-impl Drop for Recv {
+impl<T> Drop for Recv<T> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
             let waker = self.unread.0.lock().waiting.remove(&place);

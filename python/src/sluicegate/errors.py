@@ -252,6 +252,51 @@ class FeedOverrun(SluicegateError):
     default_class = "resource"
 
 
+class BufferOverflow(SluicegateError):
+    """A bounded queue between two stages was full and its strategy is to fail."""
+
+    kind = "BufferOverflow"
+    number = 25
+    default_code = "BUFFER_OVERFLOW"
+    default_class = "resource"
+
+
+class StageFailed(SluicegateError):
+    """A user's function in a stage failed or panicked."""
+
+    kind = "StageFailed"
+    number = 26
+    default_code = "STAGE_FAILED"
+    default_class = "internal"
+
+
+class AlreadySubscribed(SluicegateError):
+    """A stage that takes one subscriber has one already."""
+
+    kind = "AlreadySubscribed"
+    number = 27
+    default_code = "ALREADY_SUBSCRIBED"
+    default_class = "input"
+
+
+class ScopeShutDown(SluicegateError):
+    """The scope was shut down: it runs nothing more."""
+
+    kind = "ScopeShutDown"
+    number = 28
+    default_code = "SCOPE_SHUT_DOWN"
+    default_class = "input"
+
+
+class PlanRefused(SluicegateError):
+    """The plan of stages could lock up, or cannot do what it says."""
+
+    kind = "PlanRefused"
+    number = 29
+    default_code = "PLAN_REFUSED"
+    default_class = "input"
+
+
 _BY_NUMBER: dict[int, type[SluicegateError]] = {
     error.number: error for error in SluicegateError.__subclasses__()
 }

@@ -1,0 +1,163 @@
+//! What flows: a Python object, released exactly once, inside the interpreter.
+
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use sluicegate::{Error, ErrorKind};
+
+use crate::attach;
+use crate::errors;
+
+/// An element. Clones are the same object, and need no interpreter.
+#[derive(Clone)]
+pub(crate) struct Element(Arc<Held>);
+
+struct Held {
+    object: ManuallyDrop<Py<PyAny>>,
+    size: u64,
+}
+
+impl Element {
+    /// An element that counts as `size` bytes in an edge that is limited in bytes.
+    pub(super) fn sized(object: Py<PyAny>, size: u64) -> Self {
+        Element(Arc::new(Held { object: ManuallyDrop::new(object), size }))
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.0.size
+    }
+
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.0.object.bind(py)
+    }
+
+    /// The object.
+    pub(super) fn object(&self, py: Python<'_>) -> Py<PyAny> {
+        self.0.object.clone_ref(py)
+    }
+}
+
+impl From<Py<PyAny>> for Element {
+    fn from(object: Py<PyAny>) -> Self {
+        Self::sized(object, 0)
+    }
+}
+
+impl From<Bound<'_, PyAny>> for Element {
+    fn from(object: Bound<'_, PyAny>) -> Self {
+        object.unbind().into()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Leaked if the interpreter is ending.
+        attach::enter(|_| {
+            // SAFETY: dropped here only, once.
+            unsafe { ManuallyDrop::drop(&mut self.object) };
+        });
+    }
+}
+
+/// A function of the user.
+#[derive(Clone)]
+pub(super) struct Function(Element);
+
+impl FromPyObject<'_, '_> for Function {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if !given.is_callable() {
+            let name = given.get_type().qualname()?;
+            let message = format!("a stage needs a function, not {name}");
+            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        }
+        Ok(Function(given.to_owned().into()))
+    }
+}
+
+thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+
+/// True on a thread that is in a user's function of a stage.
+pub(super) fn in_function() -> bool {
+    DEPTH.with(Cell::get) != 0
+}
+
+struct Deeper;
+
+impl Deeper {
+    fn new() -> Self {
+        DEPTH.with(|depth| depth.set(depth.get().saturating_add(1)));
+        Deeper
+    }
+}
+
+impl Drop for Deeper {
+    fn drop(&mut self) {
+        DEPTH.with(|depth| depth.set(depth.get().saturating_sub(1)));
+    }
+}
+
+/// Runs `work` inside the interpreter for a stage. What it raises becomes the stream's failure.
+pub(super) fn inside<R>(work: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R, Error> {
+    let deeper = Deeper::new();
+    let answer =
+        attach::enter(|py| work(py).map_err(|raised| errors::failure(raised.value(py).as_any())));
+    drop(deeper);
+    answer.unwrap_or_else(|| {
+        Err(Error::new(ErrorKind::Cancelled, "the interpreter is ending: no function is called"))
+    })
+}
+
+impl Function {
+    pub(super) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.0.bind(py)
+    }
+
+    /// Calls it; `keep` makes something of the answer that can leave the interpreter.
+    pub(super) fn call<'py, R>(
+        &self,
+        py: Python<'py>,
+        args: impl PyCallArgs<'py>,
+        keep: impl FnOnce(Bound<'py, PyAny>) -> PyResult<R>,
+    ) -> PyResult<R> {
+        keep(self.bind(py).call1(args)?)
+    }
+
+    /// One element in, one out.
+    pub(super) fn map(&self, input: Element) -> Result<Element, Error> {
+        inside(|py| {
+            let answer = self.bind(py).call1((input.bind(py),));
+            drop(input);
+            Ok(answer?.into())
+        })
+    }
+
+    /// Two elements in, one out.
+    pub(super) fn map2(&self, first: Element, second: Element) -> Result<Element, Error> {
+        inside(|py| {
+            let answer = self.bind(py).call1((first.bind(py), second.bind(py)));
+            drop((first, second));
+            Ok(answer?.into())
+        })
+    }
+
+    /// A question about an element.
+    pub(super) fn test(&self, input: &Element) -> Result<bool, Error> {
+        inside(|py| self.call(py, (input.bind(py),), |answer| answer.is_truthy()))
+    }
+
+    /// A look at an element.
+    pub(super) fn look(&self, input: &Element) -> Result<(), Error> {
+        inside(|py| self.call(py, (input.bind(py),), |_| Ok(())))
+    }
+}
+
+/// Several elements as a Python list.
+pub(super) fn as_list(py: Python<'_>, elements: &[Element]) -> PyResult<Py<PyAny>> {
+    let objects = elements.iter().map(|element| element.bind(py));
+    Ok(pyo3::types::PyList::new(py, objects)?.into_any().unbind())
+}

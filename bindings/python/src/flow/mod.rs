@@ -1,0 +1,34 @@
+//! The streams layer: blueprints of the core whose elements are Python objects.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `element` | an element, and the functions of the user |
+//! | `blueprint` | flows and sinks put together, and run |
+//! | `source`, `stage`, `sink` | the factories, a kind of blueprint each |
+//! | `scope` | who owns what runs |
+//! | `manual`, `outlet`, `completion`, `probe` | what a run yields |
+//!
+//! Here threads of the core enter the interpreter, to call the user's functions. Whoever calls the core
+//! does so from outside, so that nobody waits inside for a thread that wants to come in.
+
+mod blueprint;
+mod completion;
+mod element;
+mod manual;
+mod outlet;
+mod probe;
+mod scope;
+mod sink;
+mod source;
+mod stage;
+
+pub(crate) use blueprint::{FlowGraph, edge_check};
+pub(crate) use completion::{FlowCompletion, FlowPromise};
+pub(crate) use element::Element;
+pub(crate) use manual::FlowManual;
+pub(crate) use outlet::FlowOutlet;
+pub(crate) use probe::FlowSubscriber;
+pub(crate) use scope::FlowScope;
+pub(crate) use sink::FlowSink;
+pub(crate) use source::FlowSource;
+pub(crate) use stage::FlowStage;

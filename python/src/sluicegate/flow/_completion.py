@@ -1,0 +1,185 @@
+"""A value that comes once: the promise is kept on one side, awaited on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+from collections.abc import Callable, Generator
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from sluicegate import _core
+from sluicegate._wait import NEVER, Deadline, wait
+from sluicegate.aio._wait import wait as wait_in_task
+
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+
+class Status(Enum):
+    """Where a completion stands. Everything but PENDING is final."""
+
+    PENDING = 0
+    SUCCESS = 1
+    FAILURE = 2
+    CANCELLED = 3
+
+
+class Completion(Generic[T_co]):
+    """The side that waits. Any thread or task may wait; every waiter gets the same answer.
+
+    A stream that failed because a function of yours raised raises that same exception here, with
+    a note that names the stage.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.FlowCompletion) -> None:
+        self._core = core
+
+    def result(self, timeout: float | None = None) -> T_co:
+        """The value, waited for at most ``timeout`` seconds; None is no limit.
+
+        Raises TimedOut if it is pending still, what it failed with, or Cancelled or ScopeShutDown.
+        """
+        value: T_co = wait(self._core.wait(), Deadline.after(timeout))
+        return value
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """What it failed with, waited for like the result; None if it has a value."""
+        self._settle(timeout)
+        try:
+            self._core.now()
+        except BaseException as raised:
+            return raised
+        return None
+
+    def _settle(self, timeout: float | None) -> None:
+        deadline = Deadline.after(timeout)
+        try:
+            wait(self._core.wait(), deadline)
+        except BaseException:
+            if self.is_pending:
+                raise
+
+    def __await__(self) -> Generator[Any, None, T_co]:
+        return wait_in_task(self._core.wait(), NEVER).__await__()
+
+    @property
+    def status(self) -> Status:
+        """Where it stands."""
+        return Status(self._core.status)
+
+    @property
+    def is_pending(self) -> bool:
+        """True until it is settled."""
+        return self.status is Status.PENDING
+
+    @property
+    def is_success(self) -> bool:
+        """True once it has its value."""
+        return self.status is Status.SUCCESS
+
+    @property
+    def is_failure(self) -> bool:
+        """True once it has failed."""
+        return self.status is Status.FAILURE
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True once it was cancelled."""
+        return self.status is Status.CANCELLED
+
+    def add_done_callback(self, callback: Callable[[Completion[T_co]], object]) -> None:
+        """Calls ``callback`` once, when it is settled: on the thread that settles it, or now.
+
+        The callback must not wait. What it raises is reported like an exception in ``__del__``.
+        """
+        self._core.on_settled(lambda: callback(self))
+
+    def to_concurrent(self) -> concurrent.futures.Future[T_co]:
+        """The same as a ``concurrent.futures.Future``. Cancelling that one cancels nothing here."""
+        future: concurrent.futures.Future[T_co] = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+
+        def settle(_: object) -> None:
+            try:
+                now = self._core.now()
+                assert now is not None
+                future.set_result(now[0])
+            except BaseException as raised:
+                future.set_exception(raised)
+
+        self.add_done_callback(settle)
+        return future
+
+    def to_asyncio(self) -> asyncio.Future[T_co]:
+        """The same as a future of the running loop. Cancelling that one cancels nothing here."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T_co] = loop.create_future()
+
+        def settle() -> None:
+            if future.done():
+                return
+            try:
+                now = self._core.now()
+                assert now is not None
+                future.set_result(now[0])
+            except BaseException as raised:
+                future.set_exception(raised)
+
+        def tell(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(settle)
+
+        self.add_done_callback(tell)
+        return future
+
+    def __repr__(self) -> str:
+        return f"<sluicegate.flow.Completion {self.status.name.lower()}>"
+
+
+class Promise(Generic[T]):
+    """The side that settles. One transition wins; a promise that is let go of is cancelled."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self) -> None:
+        self._core = _core.FlowPromise()
+
+    @property
+    def completion(self) -> Completion[T]:
+        """The side that waits."""
+        return Completion(self._core.completion)
+
+    def try_success(self, value: T) -> bool:
+        """Keeps the promise. False if it was settled before: nothing changes."""
+        return self._core.try_success(value)
+
+    def try_failure(self, error: BaseException) -> bool:
+        """Fails the promise. False if it was settled before."""
+        return self._core.try_failure(error)
+
+    def try_cancel(self, reason: BaseException | None = None) -> bool:
+        """Cancels the promise. False if it was settled before."""
+        return self._core.try_cancel(reason)
+
+    def success(self, value: T) -> None:
+        """Keeps the promise. Raises InvalidArgument if it was settled before."""
+        self._once(self.try_success(value))
+
+    def failure(self, error: BaseException) -> None:
+        """Fails the promise. Raises InvalidArgument if it was settled before."""
+        self._once(self.try_failure(error))
+
+    def cancel(self, reason: BaseException | None = None) -> None:
+        """Cancels the promise. Raises InvalidArgument if it was settled before."""
+        self._once(self.try_cancel(reason))
+
+    def _once(self, won: bool) -> None:
+        if not won:
+            self._core.settled_before()
+
+    def __repr__(self) -> str:
+        return f"<sluicegate.flow.Promise {self.completion.status.name.lower()}>"
