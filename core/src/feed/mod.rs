@@ -215,6 +215,11 @@ impl Feed {
         self.core().abandon();
     }
 
+    /// Waits until the feed has ended and nothing is held, and answers how; takes nothing.
+    pub(crate) fn drained(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        Arc::clone(self.core()).drained()
+    }
+
     /// The figures now.
     #[must_use]
     pub fn stats(&self) -> FeedStats {

@@ -125,6 +125,15 @@ impl Core {
         self.ring.with(Ring::take)
     }
 
+    /// Waits until the feed has ended and nothing is held, and answers how; takes nothing.
+    pub(super) async fn drained(self: Arc<Self>) -> Result<(), Error> {
+        let empty = |ring: &mut Ring| if ring.items.is_empty() { ring.take() } else { None };
+        match until(self, |core| &core.ring, empty).await {
+            Taken::Item(_) => Ok(()), // there was none
+            Taken::Over(over) => over,
+        }
+    }
+
     /// Waits until nothing is captured any more.
     pub(super) async fn has_ended(self: Arc<Self>) {
         until(self, |core| &core.ended, |ended| ended.then_some(())).await;

@@ -65,6 +65,7 @@ mod source;
 mod stage;
 mod tick;
 mod switch;
+mod wire;
 
 pub use blueprint::{Flow, NotUsed, RunnableGraph, Sink, Source};
 pub use build::Build;

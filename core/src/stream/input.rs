@@ -536,6 +536,14 @@ impl InputStream {
         self.core().stats()
     }
 
+    /// Waits until the stream has ended and nothing lies unread, and answers how; consumes nothing.
+    pub(crate) fn drained(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let unread =
+            |state: &mut State| if state.queue.is_empty() { state.end.clone() } else { None };
+        let ended = until(Arc::clone(&self.0.core), |core| &core.state, unread);
+        self.core().wire.owed.before_wait(ended)
+    }
+
     /// The next value for a forwarder, not consumed yet.
     pub(crate) async fn next_raw(&self) -> Result<Option<Arrived>, Error> {
         self.core().next().await
