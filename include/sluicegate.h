@@ -27,6 +27,9 @@
  *   sluice_event       sluice_call_next_event      you                 any number        none
  *   sluice_terminal    sluice_call_wait            you                 any number        none
  *   sluice_feed        sluice_feed_new, _command   you                 any number        _recv, _serve
+ *   sluice_switch      sluice_switch_new           you                 any number        _attach, _caller, _explain
+ *   sluice_host        sluice_host_new             you                 any number        _add, _attach, _join..., _explain
+ *   sluice_control     sluice_..._serve_control    you                 any number        none
  *   sluice_scope       sluice_scope_new            you                 any number        _shutdown
  *   sluice_source      sluice_source_...           you                 any number        none
  *   sluice_flow        sluice_flow_...             you                 any number        none
@@ -39,6 +42,7 @@
  *   sluice_promise     sluice_promise_new          you                 any number        none
  *   sluice_outlet      sluice_run_outlet           you                 any number        _recv
  *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal
+ *   sluice_kill_switch sluice_run_kill_switch      you                 any number        none
  *   sluice_stages      sluice_scope_stages         you                 any number        none
  *
  * Handles. A handle is a number in the clothes of a pointer: never follow it. It is checked by each
@@ -84,7 +88,10 @@
 /** How structs that may grow begin: with their size, and zero for every default. */
 #define SLUICE_LIMITS_INIT { (uint32_t)sizeof(sluice_limits), 0, 0, 0, 0 }
 #define SLUICE_ENGINE_OPTIONS_INIT \
-  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0 }
+  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0, 0, 0, 0, false }
+#define SLUICE_SWITCH_OPTIONS_INIT \
+  { (uint32_t)sizeof(sluice_switch_options), 0, SLUICE_LIMITS_INIT, 0 }
+#define SLUICE_HOST_OPTIONS_INIT { (uint32_t)sizeof(sluice_host_options), NULL, 0 }
 #define SLUICE_START_OPTIONS_INIT { (uint32_t)sizeof(sluice_start_options), false, false, NULL, 0 }
 #define SLUICE_STREAM_STATS_INIT { (uint32_t)sizeof(sluice_stream_stats), false, 0, 0, 0, 0, 0 }
 #define SLUICE_FEED_OPTIONS_INIT { (uint32_t)sizeof(sluice_feed_options), false, 0, NULL, 0 }
@@ -585,6 +592,11 @@ typedef struct sluice_command sluice_command;
 typedef struct sluice_completion sluice_completion;
 
 /**
+ * An open control socket.
+ */
+typedef struct sluice_control sluice_control;
+
+/**
  * A list of elements, which it keeps alive. Lists are what results are handed out as; a stage that
  * makes groups hands down elements whose value is a sluice_elements, borrowed like any other value.
  */
@@ -626,6 +638,11 @@ typedef struct sluice_gate sluice_gate;
 typedef struct sluice_graph sluice_graph;
 
 /**
+ * Cartridges that are offered to a switch.
+ */
+typedef struct sluice_host sluice_host;
+
+/**
  * A stream of values to read. Consuming is what grants credit (L10).
  */
 typedef struct sluice_input sluice_input;
@@ -639,6 +656,11 @@ typedef struct sluice_item sluice_item;
  * Several items.
  */
 typedef struct sluice_items sluice_items;
+
+/**
+ * Ends a run from outside. Letting it go does nothing.
+ */
+typedef struct sluice_kill_switch sluice_kill_switch;
 
 /**
  * What a cartridge is called and which caps it serves. The identity cap is always among them.
@@ -730,6 +752,11 @@ typedef struct sluice_stages sluice_stages;
  * A sink that a test plays: nothing is asked for but by sluice_subscriber_request.
  */
 typedef struct sluice_subscriber sluice_subscriber;
+
+/**
+ * A relay between hosts, which offer caps, and callers.
+ */
+typedef struct sluice_switch sluice_switch;
 
 /**
  * The end of a call that succeeded.
@@ -898,6 +925,24 @@ typedef struct {
    * Largest item of a sequence stream, in bytes; 0: 64 MiB.
    */
   uint64_t max_item;
+  /**
+   * Milliseconds between two heartbeats of a cartridge; 0: 30 000, negative: none are sent.
+   */
+  int64_t heartbeat_ms;
+  /**
+   * Milliseconds that a cartridge may take to answer a heartbeat before it is taken for dead and
+   * killed; 0: 10 000, negative: no limit.
+   */
+  int64_t patience_ms;
+  /**
+   * Milliseconds that a stream may stand still before there is a notice of it: a sender without
+   * credit or room, or values that nobody reads; 0 or negative: there are none.
+   */
+  int64_t stall_ms;
+  /**
+   * Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
+   */
+  bool stalls_to_stderr;
 } sluice_engine_options;
 
 /**
@@ -1029,6 +1074,49 @@ typedef struct {
    */
   uint64_t gap_duration_us;
 } sluice_feed_meta;
+
+/**
+ * How a switch works. Begin with SLUICE_SWITCH_OPTIONS_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_SWITCH_OPTIONS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * A sluice_policy: what hosts and their cartridges may do on the network.
+   */
+  int32_t policy;
+  /**
+   * What is proposed to callers. The windows at both ends of a request must be equal (L10, L11).
+   */
+  sluice_limits limits;
+  /**
+   * Milliseconds that a newcomer may take until it has proved who it is; 0: 10 000, negative: no
+   * limit.
+   */
+  int64_t join_timeout_ms;
+} sluice_switch_options;
+
+/**
+ * How a host runs its cartridges. Begin with SLUICE_HOST_OPTIONS_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_HOST_OPTIONS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * As for an engine; NULL: the defaults. Stall notices are not looked for. Its initial_credit is
+   * what the switch is told.
+   */
+  const sluice_engine_options *engine;
+  /**
+   * Milliseconds without a request after which a cartridge is stopped, to be started again when it
+   * is needed; 0 or negative: never.
+   */
+  int64_t idle_ms;
+} sluice_host_options;
 
 /**
  * A value that passes through streams. A call that takes it over owns it from then on: `release`
@@ -4251,6 +4339,521 @@ sluice_status sluice_item_feed_meta(const sluice_item *item,
                                     sluice_feed_meta *out);
 
 /**
+ * Makes a switch that nobody is connected to. Callers take it for one large cartridge: they attach
+ * an engine to a connection of it. Credit is end to end (L11).
+ *
+ * options  NULL: the defaults; begin with SLUICE_SWITCH_OPTIONS_INIT
+ * out      the switch, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_new(const sluice_switch_options *options,
+                                sluice_switch **out,
+                                sluice_error **err);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_retain(const sluice_switch *relay);
+
+/**
+ * Takes a reference away. The last one closes the switch.
+ *
+ * relay    may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_switch_release(sluice_switch *relay);
+
+/**
+ * Lets whoever connects join, until the switch is closed.
+ *
+ * address  unix:PATH, tcp:HOST:PORT or a path with a /; port 0 takes a free port
+ * out      where it listens: an item of kind SLUICE_ITEM_TEXT, yours to release; may be NULL
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_IO | SLUICE_CLOSED | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_listen(const sluice_switch *relay,
+                                   const char *address,
+                                   size_t address_len,
+                                   sluice_item **out,
+                                   sluice_error **err);
+
+/**
+ * Lets one newcomer, host or caller, join over two descriptors, which may be one socket.
+ *
+ * name               for people
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * err                may be NULL
+ * returns            SLUICE_OK: it has joined | SLUICE_HANDSHAKE | SLUICE_PEER_DIED |
+ *                    SLUICE_MALFORMED | SLUICE_FRAME_TOO_LARGE | SLUICE_CLOSED |
+ *                    SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; waits, at most join_timeout_ms; not from inside a waker
+ */
+sluice_status sluice_switch_attach(const sluice_switch *relay,
+                                   const char *name,
+                                   size_t name_len,
+                                   int read_fd,
+                                   int write_fd,
+                                   sluice_error **err);
+
+/**
+ * Makes a caller in this process: calls of the peer go through the switch to whatever host offers
+ * the cap.
+ *
+ * engine   has the peer
+ * out      the peer, yours to release
+ * err      may be NULL
+ * returns  as sluice_engine_attach
+ * threads  any number at once; waits, at most handshake_timeout_ms; not from inside a waker
+ */
+sluice_status sluice_switch_caller(const sluice_switch *relay,
+                                   const sluice_engine *engine,
+                                   sluice_peer **out,
+                                   sluice_error **err);
+
+/**
+ * Connects to a switch that listens somewhere, as its caller: the peer stands for all its hosts.
+ *
+ * engine   has the peer
+ * address  unix:PATH, tcp:HOST:PORT or a path with a /
+ * out      the peer, yours to release
+ * err      may be NULL
+ * returns  SLUICE_IO, or as sluice_engine_attach
+ * threads  any number at once; waits, at most handshake_timeout_ms; not from inside a waker
+ */
+sluice_status sluice_engine_connect(const sluice_engine *engine,
+                                    const char *address,
+                                    size_t address_len,
+                                    sluice_peer **out,
+                                    sluice_error **err);
+
+/**
+ * The caps that hosts offer now, sorted: a JSON array of texts.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_caps(const sluice_switch *relay, sluice_item **out);
+
+/**
+ * Gives every host something to keep. The switch does not look into it.
+ *
+ * err      may be NULL
+ * returns  SLUICE_OK | why the last of the hosts that failed is gone | SLUICE_INVALID_ARGUMENT |
+ *          SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_set_state(const sluice_switch *relay,
+                                      const uint8_t *state,
+                                      size_t state_len,
+                                      sluice_error **err);
+
+/**
+ * What goes through it, and what was lost, as JSON.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_stats(const sluice_switch *relay, sluice_item **out);
+
+/**
+ * Says who waits for whom in the hosts, their cartridges and the callers, which are asked.
+ *
+ * out      an explanation: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; waits, a second at most; not from inside a waker
+ */
+sluice_status sluice_switch_explain(const sluice_switch *relay, sluice_item **out);
+
+/**
+ * Ends it: every connection ends, every request fails with SLUICE_CLOSED.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_switch_close(const sluice_switch *relay);
+
+/**
+ * Makes a host without cartridges.
+ *
+ * options  NULL: the defaults; begin with SLUICE_HOST_OPTIONS_INIT
+ * out      the host, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_IO: no thread is to be had | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_new(const sluice_host_options *options,
+                              sluice_host **out,
+                              sluice_error **err);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_retain(const sluice_host *host);
+
+/**
+ * Takes a reference away. The last one closes the host.
+ *
+ * host     may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_host_release(sluice_host *host);
+
+/**
+ * Offers a cartridge, which is started now to learn what it can do.
+ *
+ * command  borrowed, as it is now
+ * err      may be NULL
+ * returns  as sluice_engine_spawn; SLUICE_HANDSHAKE with the code WINDOW_MISMATCH if it takes smaller
+ *          windows than this host promises
+ * threads  any number at once; waits, at most handshake_timeout_ms; not from inside a waker
+ */
+sluice_status sluice_host_add(const sluice_host *host,
+                              const sluice_command *command,
+                              sluice_error **err);
+
+/**
+ * Offers a cartridge that is started by the first request for it.
+ *
+ * command   borrowed, as it is now
+ * manifest  says what it can do; borrowed, as it is now
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_host_add_lazy(const sluice_host *host,
+                                   const sluice_command *command,
+                                   const sluice_manifest *manifest);
+
+/**
+ * Offers a cartridge that runs already, over two descriptors, which may be one socket.
+ *
+ * label              for people, and for sluice_host_retire
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * err                may be NULL
+ * returns            as sluice_host_add
+ * threads            any number at once; waits, at most handshake_timeout_ms; not from inside a
+ *                    waker
+ */
+sluice_status sluice_host_attach(const sluice_host *host,
+                                 const char *label,
+                                 size_t label_len,
+                                 int read_fd,
+                                 int write_fd,
+                                 sluice_error **err);
+
+/**
+ * Joins a switch over two descriptors, which may be one socket.
+ *
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * err                may be NULL
+ * returns            SLUICE_OK: the switch has taken it in | SLUICE_PEER_DIED: it has turned it away |
+ *                    SLUICE_INVALID_ARGUMENT: it has joined one already | SLUICE_FORKED
+ * threads            one at a time on one host; waits for the switch; not from inside a waker
+ */
+sluice_status sluice_host_join(const sluice_host *host,
+                               int read_fd,
+                               int write_fd,
+                               sluice_error **err);
+
+/**
+ * Joins the switch that listens somewhere.
+ *
+ * address  unix:PATH, tcp:HOST:PORT or a path with a /
+ * err      may be NULL
+ * returns  SLUICE_IO, or as sluice_host_join
+ * threads  one at a time on one host; waits for the switch; not from inside a waker
+ */
+sluice_status sluice_host_join_at(const sluice_host *host,
+                                  const char *address,
+                                  size_t address_len,
+                                  sluice_error **err);
+
+/**
+ * Takes no new requests for the cartridge of this label, and stops it once it has answered the old
+ * ones.
+ *
+ * found    whether there is one; may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_retire(const sluice_host *host,
+                                 const char *label,
+                                 size_t label_len,
+                                 bool *found);
+
+/**
+ * What the switch gave this host to keep.
+ *
+ * out      an item of kind SLUICE_ITEM_BYTES, yours to release; NULL: nothing yet
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_state(const sluice_host *host, sluice_item **out);
+
+/**
+ * What goes through it, and what was lost, as JSON.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_stats(const sluice_host *host, sluice_item **out);
+
+/**
+ * Says who waits for whom in the cartridges, which are asked.
+ *
+ * out      an explanation: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; waits, a second at most; not from inside a waker
+ */
+sluice_status sluice_host_explain(const sluice_host *host, sluice_item **out);
+
+/**
+ * Why it is no longer connected to its switch.
+ *
+ * out      the reason, yours to release; NULL: it is connected, or never was
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_dead(const sluice_host *host, sluice_error **out);
+
+/**
+ * Waits until it is no longer connected to its switch; at once if it never was.
+ *
+ * out      the operation, yours to release; sluice_op_take_reason has why
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_left_start(const sluice_host *host, sluice_op **out);
+
+/**
+ * Leaves the switch and closes every cartridge.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait; may run wakers of others
+ */
+sluice_status sluice_host_close(const sluice_host *host);
+
+/**
+ * What was lost and what is live, as JSON: {"cartridges": [...]}, each as sluice_peer_stats has it.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_stats(const sluice_engine *engine, sluice_item **out);
+
+/**
+ * What was lost and what is live on one connection, as JSON: name, pid, memory, requests, drops,
+ * stragglers, overruns_total.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_peer_stats(const sluice_peer *peer, sluice_item **out);
+
+/**
+ * The same of a cartridge's own end, without pid and memory.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_session_stats(const sluice_session *session, sluice_item **out);
+
+/**
+ * Says who waits for whom: what stands still here and in the cartridges, which are asked. An
+ * explanation is JSON: standing, silent, culprits; sluice_explanation_text says it in words.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; waits, a second at most; not from inside a waker
+ */
+sluice_status sluice_engine_explain(const sluice_engine *engine, sluice_item **out);
+
+/**
+ * Says what stands still in this cartridge. Asks nobody.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_session_explain(const sluice_session *session, sluice_item **out);
+
+/**
+ * An explanation in words, the culprits first.
+ *
+ * json     an explanation
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_MALFORMED: not JSON | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_explanation_text(const char *json, size_t json_len, sluice_item **out);
+
+/**
+ * What of an explanation is about one request.
+ *
+ * json     an explanation
+ * request  its id: sluice_call_id, sluice_request_id
+ * out      an explanation: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_MALFORMED: not JSON | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_explanation_of(const char *json,
+                                    size_t json_len,
+                                    const char *request,
+                                    size_t request_len,
+                                    sluice_item **out);
+
+/**
+ * Waits for the next stall notice, an explanation. 16 are kept, the oldest makes room.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_engine_next_stall(const sluice_engine *engine,
+                                       int64_t timeout_ms,
+                                       sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_next_stall_start(const sluice_engine *engine, sluice_op **out);
+
+/**
+ * Opens a control socket, by which others of the same user ask what an engine does.
+ *
+ * address  unix:PATH or a path with a /; NULL: where `sluicegate explain PID` looks for this process
+ * out      the socket, yours to release; the last release closes it
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_IO | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_serve_control(const sluice_engine *engine,
+                                          const char *address,
+                                          size_t address_len,
+                                          sluice_control **out,
+                                          sluice_error **err);
+
+/**
+ * The same for a cartridge.
+ *
+ * address  as for an engine
+ * out      the socket, yours to release; the last release closes it
+ * err      may be NULL
+ * returns  as sluice_engine_serve_control
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_session_serve_control(const sluice_session *session,
+                                           const char *address,
+                                           size_t address_len,
+                                           sluice_control **out,
+                                           sluice_error **err);
+
+/**
+ * The same for a switch.
+ *
+ * address  as for an engine
+ * out      the socket, yours to release; the last release closes it
+ * err      may be NULL
+ * returns  as sluice_engine_serve_control
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_serve_control(const sluice_switch *relay,
+                                          const char *address,
+                                          size_t address_len,
+                                          sluice_control **out,
+                                          sluice_error **err);
+
+/**
+ * The same for a host.
+ *
+ * address  as for an engine
+ * out      the socket, yours to release; the last release closes it
+ * err      may be NULL
+ * returns  as sluice_engine_serve_control
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_serve_control(const sluice_host *host,
+                                        const char *address,
+                                        size_t address_len,
+                                        sluice_control **out,
+                                        sluice_error **err);
+
+/**
+ * Adds a reference.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_control_retain(const sluice_control *control);
+
+/**
+ * Takes a reference away. The last one closes the socket.
+ *
+ * control  may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_control_release(sluice_control *control);
+
+/**
+ * Where it listens: unix:PATH.
+ *
+ * out, out_len  borrowed from the socket, NUL-terminated; out_len may be NULL
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_control_address(const sluice_control *control,
+                                     const char **out,
+                                     size_t *out_len);
+
+/**
+ * Closes it now. Closing it again is harmless.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_control_close(const sluice_control *control);
+
+/**
+ * Asks a running process by its control socket.
+ *
+ * target    a process number in digits, unix:PATH, or a path with a /
+ * question  "explain" or "stats"
+ * out       the answer, JSON: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * err       may be NULL
+ * returns   SLUICE_OK | SLUICE_IO: nobody listens there | SLUICE_MALFORMED: the answer is not JSON |
+ *           SLUICE_INVALID_ARGUMENT
+ * threads   any number at once; waits for the answer; not from inside a waker
+ */
+sluice_status sluice_control_ask(const char *target,
+                                 size_t target_len,
+                                 const char *question,
+                                 size_t question_len,
+                                 sluice_item **out,
+                                 sluice_error **err);
+
+/**
  * Makes an empty list.
  *
  * out      the list, yours to release
@@ -4702,6 +5305,16 @@ sluice_status sluice_flow_buffer(const sluice_edge_options *options,
                                  sluice_error **err);
 
 /**
+ * Passes everything on until it is thrown: each run of it gives a sluice_kill_switch, which ends the run from
+ * outside.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_kill_switch(sluice_flow **out);
+
+/**
  * A flow, then another.
  *
  * flow, next  stay yours
@@ -4925,6 +5538,15 @@ sluice_status sluice_run_outlet(const sluice_run *run, sluice_outlet **out);
  * threads  any number at once; does not wait
  */
 sluice_status sluice_run_subscriber(const sluice_run *run, sluice_subscriber **out);
+
+/**
+ * Takes the next switch that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_kill_switch(const sluice_run *run, sluice_kill_switch **out);
 
 /**
  * Adds a reference.
@@ -5298,6 +5920,27 @@ sluice_status sluice_op_take_signal(const sluice_op *op,
                                     sluice_signal *out,
                                     sluice_elements **out_element,
                                     sluice_error **err);
+
+/**
+ * Takes a reference away.
+ *
+ * handle   may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_kill_switch_release(sluice_kill_switch *handle);
+
+/**
+ * Cancels what is above the switch and fails what is below.
+ *
+ * error      the reason; stays yours; NULL: SLUICE_CANCELLED
+ * out_first  may be NULL; false if that was done before
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_kill_switch_cancel(const sluice_kill_switch *handle,
+                                        const sluice_error *error,
+                                        bool *out_first);
 
 #ifdef __cplusplus
 }  // extern "C"
