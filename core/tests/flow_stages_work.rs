@@ -30,7 +30,10 @@ fn broken() -> Error {
 
 /// Futures that a test finishes by hand.
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<Vec<(u64, Option<Waker>, Option<Result<u64, Error>>)>>>);
+struct Desk(Arc<Mutex<Vec<Paper>>>);
+
+/// A future's number, who waits for it, and its outcome.
+type Paper = (u64, Option<Waker>, Option<Result<u64, Error>>);
 
 struct Work(Desk, u64);
 
