@@ -26,6 +26,7 @@ extern const check_case call_cases[];
 extern const check_case process_cases[];
 extern const check_case feed_cases[];
 extern const check_case limit_cases[];
+extern const check_case relay_cases[];
 extern const check_case flow_cases[];
 
 /* Notes a failure; the case goes on. Any thread. */
