@@ -1,6 +1,7 @@
 //! [`Ops`]: the stages as methods of what they follow.
 
 use std::future::Future;
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::blueprint::{Flow, Source};
@@ -200,6 +201,21 @@ pub trait Ops: Sized {
         F: Fn(Self::Out) -> Result<O, Error> + Send + Sync + 'static,
     {
         Ok(self.then(Flow::map_parallel_unordered(n, function)?))
+    }
+
+    fn group_by<K, O, F>(
+        &self,
+        max_groups: u64,
+        slots: u64,
+        key: F,
+        flow: Flow<Self::Out, O>,
+    ) -> Result<Self::With<O>, Error>
+    where
+        K: Eq + Hash + Send + 'static,
+        O: Send + 'static,
+        F: Fn(&Self::Out) -> K + Send + Sync + 'static,
+    {
+        Ok(self.then(Flow::group_by(max_groups, slots, key, flow)?))
     }
 
     #[must_use]

@@ -51,6 +51,16 @@ impl<I> Inlet<I> {
         self.meter.awaits()
     }
 
+    /// Outputs that were asked for and have not left.
+    pub(in crate::flow) fn owed(&self) -> u64 {
+        self.meter.view().demand().downstream
+    }
+
+    /// What the upstream failed with, if that is how it ended.
+    pub(in crate::flow) fn failure(&self) -> Option<&Error> {
+        self.end.as_ref()?.as_ref().err()
+    }
+
     /// True once nothing more comes from above.
     pub(in crate::flow) fn ended(&self) -> bool {
         self.end.is_some()

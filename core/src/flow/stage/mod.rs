@@ -4,6 +4,7 @@ mod batch;
 mod expand;
 mod fan;
 mod futures;
+mod group;
 mod inlet;
 mod input;
 mod join;
