@@ -64,6 +64,7 @@ mod scope;
 mod sink;
 mod source;
 mod stage;
+pub mod testkit;
 mod tick;
 mod switch;
 mod wire;
