@@ -1,6 +1,5 @@
 //! What one run is made of, until it is sure that all of it could be made.
 
-use super::clock::Clock;
 use super::island::{Drive, Interrupt, NewIsland};
 use super::meter::{Meter, StageView};
 use super::scope::{Scope, ScopeCore};
@@ -75,10 +74,6 @@ impl Build {
     /// Runs another blueprint's stages later, from within a stage: on the same scope.
     pub(super) fn scope(&self) -> Arc<ScopeCore> {
         Arc::clone(&self.scope)
-    }
-
-    pub(super) fn clock(&self) -> &Clock {
-        self.scope.clock()
     }
 
     pub(super) fn commit(self) -> Result<(), Error> {

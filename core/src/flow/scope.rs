@@ -202,10 +202,6 @@ impl Scope {
 }
 
 impl ScopeCore {
-    pub(super) fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
     /// Why nothing runs any more.
     pub(super) fn over(&self) -> Option<Error> {
         self.state.with(|state| state.over.clone())
