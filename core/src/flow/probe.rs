@@ -178,7 +178,13 @@ impl<T: Send + 'static> Subscriber<T> {
 
     /// The next event, on any executor.
     pub fn event(&self) -> impl Future<Output = SubscriberEvent<T>> + Send + use<T> {
-        until(Arc::clone(&self.shared), |shared| &shared.board, Board::take)
+        let shared = Arc::clone(&self.shared);
+        let taken = until(Arc::clone(&shared), |shared| &shared.board, Board::take);
+        async move {
+            let event = taken.await;
+            shared.board.update(|_| ()); // there is room for another
+            event
+        }
     }
 
     /// The same as an operation to poll by hand.
@@ -190,10 +196,7 @@ impl<T: Send + 'static> Subscriber<T> {
     /// The next event, if it comes within `limit`.
     #[must_use]
     pub fn event_within(&self, limit: Duration) -> Option<SubscriberEvent<T>> {
-        // Taken by whoever waits, and by nobody if nobody waits any more.
-        block_on(self.event(), Deadline::after(limit)).ok().inspect(|_| {
-            self.shared.board.update(|_| ()); // there is room for another
-        })
+        block_on(self.event(), Deadline::after(limit)).ok()
     }
 
     /// Takes an element, whatever it is.

@@ -44,10 +44,7 @@ public final class Scope: Sendable {
   /// Moves the clock of a stepped scope and runs what that wakes. False for a scope with threads.
   @discardableResult
   public func advance(by duration: Duration) -> Bool {
-    let (seconds, attoseconds) = duration.components
-    return core.advance(
-      micros: UInt64(clamping: seconds) * 1_000_000
-        + UInt64(clamping: attoseconds / 1_000_000_000_000))
+    core.advance(micros: microseconds(duration))
   }
 
   /// Every stage that is running now.
@@ -66,10 +63,7 @@ public final class Scope: Sendable {
   ///
   /// Throws `timedOut` with the names of the islands that are still in a user's function after `limit`.
   public func shutdown(within limit: Duration = .seconds(10)) async throws {
-    let (seconds, attoseconds) = limit.components
-    let micros = UInt64(clamping: seconds) * 1_000_000
-      + UInt64(clamping: attoseconds / 1_000_000_000_000)
-    try await core.shutdown(limitMicros: micros).finish()
+    try await core.shutdown(limitMicros: microseconds(limit)).finish()
   }
 }
 

@@ -27,6 +27,16 @@ final class ConformanceTests: XCTestCase {
         + "\(pure.failures + waiting.failures) failures")
   }
 
+  /// Lines of stages, each script in two orders, which must not show.
+  func testReplaysEveryPipeline() async throws {
+    let report = try await replay("pipeline") { script in
+      for seed: UInt64 in 1...2 { try await PipelineRunner.replay(script, seed: seed) }
+    }
+    print(
+      "conformance swift | pipelines: \(report.scripts) scripts \(report.steps) steps, "
+        + "\(report.failures) failures")
+  }
+
   /// How often the waiting scripts are replayed, of what `SLUICEGATE_REPEAT` says.
   private static func repeats(_ said: String?) throws -> Int {
     guard let said else { return 1 }
