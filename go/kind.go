@@ -10,8 +10,8 @@ type Kind int32
 //
 //	if errors.Is(err, sluicegate.ErrClosed) { … }
 const (
-	// ErrTimedOut: the limit of the wait passed first; nothing was taken. Where the limit was a
-	// context's, the error is [context.DeadlineExceeded] too.
+	// ErrTimedOut: a limit passed: of a wait, which took nothing, or of a whole call or stream, now
+	// ended. The error is [context.DeadlineExceeded] too.
 	ErrTimedOut = Kind(capi.TimedOut)
 	// ErrClosed: the gate, stream or request was closed; the reason says why.
 	ErrClosed = Kind(capi.Closed)

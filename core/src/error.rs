@@ -106,7 +106,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The limit of the wait passed first; nothing was taken.
+    /// A limit passed: of a wait, which took nothing, or of a whole call or stream, now ended.
     TimedOut = 2, "DEADLINE_EXCEEDED", Resource;
     /// The gate, stream or request was closed; the reason says why.
     Closed = 3, "CLOSED", Environment;

@@ -15,7 +15,7 @@ pub enum Status {
     SLUICE_OK = 0,
     /// It would have to wait; nothing was taken.
     SLUICE_WAIT = 1,
-    /// The limit of the wait passed first; nothing was taken.
+    /// A limit passed: of a wait, which took nothing, or of a whole call or stream, now ended.
     SLUICE_TIMED_OUT = 2,
     /// The gate, stream or request was closed; the reason says why.
     SLUICE_CLOSED = 3,

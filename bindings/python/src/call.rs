@@ -5,6 +5,7 @@ use sluicegate::{Call as CoreCall, Event, Terminal};
 
 use crate::errors;
 use crate::fork::Owned;
+use crate::number;
 use crate::op::Op;
 use crate::stream::{InputStream, OutputStream};
 
@@ -71,6 +72,12 @@ impl Call {
     fn close_stream(&self, stream: Option<&str>) -> PyResult<()> {
         self.0.get()?.close_stream(stream);
         Ok(())
+    }
+
+    /// Ends it unless it has ended so many seconds from now; None is no limit.
+    #[pyo3(signature = (seconds, /))]
+    fn limit(&self, seconds: Option<f64>) -> PyResult<()> {
+        self.0.get()?.limit(number::limit(seconds)).map_err(|error| errors::raise(&error))
     }
 
     #[pyo3(signature = (reason, /))]

@@ -1,4 +1,6 @@
-//! Counts of chunks or bytes, as Python integers.
+//! Counts of chunks or bytes, and limits in seconds, as Python numbers.
+
+use std::time::Duration;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -24,4 +26,9 @@ impl<'py> FromPyObject<'_, 'py> for Count {
             errors::raise(&Error::new(ErrorKind::InvalidArgument, message))
         })
     }
+}
+
+/// A limit in seconds; none, and what no clock can tell, is the longest there is.
+pub(crate) fn limit(seconds: Option<f64>) -> Duration {
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).unwrap_or(Duration::MAX)
 }

@@ -9,7 +9,7 @@ use sluicegate::{
 use crate::call::Call;
 use crate::errors;
 use crate::fork::Owned;
-use crate::number::Count;
+use crate::number::{self, Count};
 use crate::offload::offload;
 use crate::op::Op;
 use crate::stream::{InputStream, OutputStream, StreamSender};
@@ -160,6 +160,12 @@ impl Request {
     #[pyo3(signature = (cap, /))]
     fn peer(&self, cap: &str) -> PyResult<Call> {
         self.0.get()?.peer(cap).map(Call::new).map_err(|error| errors::raise(&error))
+    }
+
+    /// Ends it unless it has ended so many seconds from now; None is no limit.
+    #[pyo3(signature = (seconds, /))]
+    fn limit(&self, seconds: Option<f64>) -> PyResult<()> {
+        self.0.get()?.limit(number::limit(seconds)).map_err(|error| errors::raise(&error))
     }
 
     /// Why the handler has to stop, None while it may go on.

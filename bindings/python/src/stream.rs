@@ -13,7 +13,7 @@ use sluicegate::{
 use crate::fork::Owned;
 use crate::op::Op;
 use crate::unread::{self, Unread};
-use crate::{buffer, errors, value};
+use crate::{buffer, errors, number, value};
 
 /// A value that was received, and its metadata.
 #[pyclass(frozen, module = "sluicegate._core")]
@@ -211,6 +211,12 @@ impl InputStream {
         })
     }
 
+    /// Ends it unless it has ended so many seconds from now; None is no limit.
+    #[pyo3(signature = (seconds, /))]
+    fn limit(&self, seconds: Option<f64>) -> PyResult<()> {
+        self.core()?.limit(number::limit(seconds)).map_err(|error| errors::raise(&error))
+    }
+
     /// Stops reading.
     fn cancel(&self) -> PyResult<()> {
         self.core()?.cancel();
@@ -284,6 +290,12 @@ impl OutputStream {
         let mode = if sequence { Mode::Sequence } else { Mode::Scalar };
         let options = StartOptions { mode, unbounded, meta: value::meta_from(meta)? };
         self.0.get()?.start(options).map_err(|error| errors::raise(&error))
+    }
+
+    /// Ends it unless it has ended so many seconds from now; None is no limit.
+    #[pyo3(signature = (seconds, /))]
+    fn limit(&self, seconds: Option<f64>) -> PyResult<()> {
+        self.0.get()?.limit(number::limit(seconds)).map_err(|error| errors::raise(&error))
     }
 
     #[pyo3(signature = (data, /))]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._credit import Reason
 from sluicegate._data import Event, Terminal, event_of
 from sluicegate._stream import InputStream, OutputStream
-from sluicegate._wait import NEVER, Deadline, wait
+from sluicegate._wait import NEVER, Deadline, seconds_of, wait
 
 
 class CallBase:
@@ -39,6 +40,15 @@ class CallBase:
         What the live source holds still comes, so read on; then the call ends by itself.
         """
         self._core.close_stream(stream)
+
+    def limit(self, limit: float | timedelta | None) -> None:
+        """Allows the call so many seconds from now until it has ended; None takes a limit back.
+
+        Then every wait of the call raises TimedOut, also one without a timeout, and says what
+        stood still: credit, room on the link, a value, or values that nobody read, which are
+        forgotten. The handler is told (L13). Never waits.
+        """
+        self._core.limit(seconds_of(limit))
 
     def cancel(self, reason: Reason = "CANCELLED") -> None:
         """Cancels the call: its waiters are released with the reason (L13), the handler is told.

@@ -6,6 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
 from sluicegate import _core
@@ -154,9 +155,15 @@ class PeerBase:
 class Peer(PeerBase, Block):
     """A cartridge that an engine can call. A context manager: leaving it closes it."""
 
-    def call(self, cap: str) -> Call:
-        """Calls a cap. An unknown cap fails the call, not this."""
-        return Call(self._core.call(cap))
+    def call(self, cap: str, *, limit: float | timedelta | None = None) -> Call:
+        """Calls a cap. An unknown cap fails the call, not this.
+
+        ``limit`` is for the whole call, in seconds or as a timedelta; see ``Call.limit``.
+        """
+        call = Call(self._core.call(cap))
+        if limit is not None:
+            call.limit(limit)
+        return call
 
     def died(self, timeout: float | None = None) -> SluicegateError:
         """Waits until it is gone, and says why."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from sluicegate import _core
 from sluicegate._call import Call
 from sluicegate._stream import InputStream, OutputStream, StreamSender
-from sluicegate._wait import Deadline, wait
+from sluicegate._wait import Deadline, seconds_of, wait
 from sluicegate.errors import SluicegateError
 
 
@@ -42,6 +43,14 @@ class RequestBase:
         ``class_`` says whose matter it is: input, resource, environment, internal or user.
         """
         self._core.log(level, class_, message)
+
+    def limit(self, limit: float | timedelta | None) -> None:
+        """Allows the request so many seconds from now until it has ended; None is no limit.
+
+        Then the caller is told, every wait of the request raises TimedOut and says what stood
+        still (L13), and what the handler still does for it has no effect. Never waits.
+        """
+        self._core.limit(seconds_of(limit))
 
     def fail(self, error: BaseException) -> None:
         """Ends the request as failed. Never waits; the first end stays.
@@ -87,9 +96,12 @@ class Request(RequestBase):
         """A detached emitter on the main output, for another thread."""
         return StreamSender(self._core.stream_sender())
 
-    def peer(self, cap: str) -> Call:
-        """Calls a cap through the host."""
-        return Call(self._core.peer(cap))
+    def peer(self, cap: str, *, limit: float | timedelta | None = None) -> Call:
+        """Calls a cap through the host. ``limit`` is for the whole call; see ``Call.limit``."""
+        call = Call(self._core.peer(cap))
+        if limit is not None:
+            call.limit(limit)
+        return call
 
     def cancelled(self, timeout: float | None = None) -> SluicegateError:
         """Waits until the handler has to stop, and says why; Closed if it finished before."""

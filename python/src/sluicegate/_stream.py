@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._core import Item
 from sluicegate._data import StreamInfo, StreamStats
-from sluicegate._wait import NEVER, Deadline, wait
+from sluicegate._wait import NEVER, Deadline, seconds_of, wait
 from sluicegate.errors import EndOfStream, WrongMode
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ class InputBase:
     def try_recv(self) -> Item | None:
         """The next item if it is there, None if not. Raises EndOfStream at the clean end."""
         return self._core.try_recv()
+
+    def limit(self, limit: float | timedelta | None) -> None:
+        """Allows the stream so many seconds from now until its end has come; None is no limit.
+
+        Then its request ends as by ``Call.limit`` or ``Request.limit``, whether somebody waits
+        for an item or items lie unread. Never waits.
+        """
+        self._core.limit(seconds_of(limit))
 
     def cancel(self) -> None:
         """Stops reading: a caller's request is cancelled, a handler's input is left alone.
@@ -181,6 +190,14 @@ class OutputBase:
         Never waits. Without it the first emission opens the stream in the mode of that call.
         """
         self._core.start(sequence, unbounded, meta)
+
+    def limit(self, limit: float | timedelta | None) -> None:
+        """Allows the stream so many seconds from now until it is closed; None is no limit.
+
+        Then its request ends as by ``Call.limit`` or ``Request.limit``, whether credit is waited
+        for, room on the link, or nothing just now. Never waits.
+        """
+        self._core.limit(seconds_of(limit))
 
     def __repr__(self) -> str:
         info, stats = self.info, self.stats

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from sluicegate import _core
@@ -53,6 +54,24 @@ class Deadline:
 
 
 NEVER = Deadline(None)
+
+
+def seconds_of(limit: float | timedelta | None) -> float | None:
+    """A limit for a whole call, request or stream, in seconds; None and infinity mean none."""
+    if isinstance(limit, timedelta):
+        limit = limit.total_seconds()
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+        kind = type(limit).__qualname__
+        raise TypeError(f"a limit is a number of seconds or a timedelta, not {kind}")
+    if not limit >= 0:  # not a number, too
+        raise InvalidArgument(f"a limit of {limit} seconds: it must be 0 or more")
+    return min(float(limit), _LONGEST)
+
+
+_LONGEST = 1e12
+"""Seconds, more than any clock of a machine will see."""
 
 
 def timed_out() -> TimedOut:

@@ -46,7 +46,7 @@ class SluicegateError(Exception):
 
 
 class TimedOut(SluicegateError, TimeoutError):
-    """The limit of the wait passed first; nothing was taken."""
+    """A limit passed: of a wait, which took nothing, or of a whole call or stream, now ended."""
 
     kind = "TimedOut"
     number = 2

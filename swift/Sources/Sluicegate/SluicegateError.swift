@@ -8,7 +8,7 @@ internal import SluicegateCore
 public struct SluicegateError: Error, Sendable, Hashable {
   /// What went wrong, in one word. The raw value is the number that all languages share.
   public enum Kind: Int32, Sendable, Hashable, CaseIterable {
-    /// The limit of the wait passed first; nothing was taken.
+    /// A limit passed: of a wait, which took nothing, or of a whole call or stream, now ended.
     case timedOut = 2
     /// The gate, stream or request was closed; code and message say why.
     case closed = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 
 from sluicegate._block import AsyncBlock
 from sluicegate._engine import EngineBase, HasFileno, PeerBase, descriptor, forward_op
@@ -17,9 +18,15 @@ from sluicegate.errors import SluicegateError
 class Peer(PeerBase, AsyncBlock):
     """A cartridge that an engine can call. A context manager: leaving it closes it."""
 
-    def call(self, cap: str) -> Call:
-        """Calls a cap. An unknown cap fails the call, not this."""
-        return Call(self._core.call(cap))
+    def call(self, cap: str, *, limit: float | timedelta | None = None) -> Call:
+        """Calls a cap. An unknown cap fails the call, not this.
+
+        ``limit`` is for the whole call, in seconds or as a timedelta; see ``Call.limit``.
+        """
+        call = Call(self._core.call(cap))
+        if limit is not None:
+            call.limit(limit)
+        return call
 
     async def died(self, timeout: float | None = None) -> SluicegateError:
         """Waits until it is gone, and says why."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 from sluicegate._request import RequestBase
 from sluicegate._wait import Deadline
@@ -44,9 +45,12 @@ class Request(RequestBase):
         """A detached emitter on the main output, for another task."""
         return StreamSender(self._core.stream_sender())
 
-    def peer(self, cap: str) -> Call:
-        """Calls a cap through the host."""
-        return Call(self._core.peer(cap))
+    def peer(self, cap: str, *, limit: float | timedelta | None = None) -> Call:
+        """Calls a cap through the host. ``limit`` is for the whole call; see ``Call.limit``."""
+        call = Call(self._core.peer(cap))
+        if limit is not None:
+            call.limit(limit)
+        return call
 
     async def cancelled(self, timeout: float | None = None) -> SluicegateError:
         """Waits until the handler has to stop, and says why; Closed if it finished before."""
