@@ -161,6 +161,35 @@ fn cases(at: u64) -> Vec<Case> {
     ]
 }
 
+/// The stages whose function may answer an error.
+fn trying(at: u64) -> Vec<Case> {
+    let bomb = || Bomb::new(at);
+    let pass = |answer: bool| {
+        let bomb = Bomb::new(at);
+        move |_: &Token| bomb.try_touch().map(|()| answer)
+    };
+    let (a, b, c, d, e) = (bomb(), bomb(), bomb(), bomb(), bomb());
+    let flow = Flow::map(|t: Token| t);
+    vec![
+        ("try_filter_map", 100, flow.try_filter_map(move |t| a.try_touch().map(|()| Some(t)))),
+        ("try_filter", 100, flow.try_filter(pass(true))),
+        ("try_take_while", 100, flow.try_take_while(pass(true))),
+        ("try_drop_while", 100, flow.try_drop_while(pass(true))),
+        ("try_scan", 100, {
+            let last = flow.try_scan(None, move |_, t| b.try_touch().map(|()| Some(t)));
+            last.filter_map(|t| t)
+        }),
+        ("try_fold", 100, {
+            let last = flow.try_fold(None, move |_, t| c.try_touch().map(|()| Some(t)));
+            last.filter_map(|t| t)
+        }),
+        ("try_expand", 100, flow.try_expand(move |t| d.try_touch().map(|()| [t.clone(), t]))),
+        ("map_parallel error", 100, {
+            flow.map_parallel(2, move |t| e.try_touch().map(|()| t)).expect("positive")
+        }),
+    ]
+}
+
 /// Every stage passes its failure through what holds elements: none is left behind.
 fn holders() -> Flow<Token, Token> {
     Flow::map(|t: Token| t)
@@ -179,7 +208,7 @@ fn is_the_bomb(name: &str, error: &Error) {
 #[test]
 fn a_throw_in_any_stage_is_told_once_below_and_cancels_above() {
     for at in [1, 3] {
-        for (name, demand, flow) in cases(at) {
+        for (name, demand, flow) in cases(at).into_iter().chain(trying(at)) {
             let (scope, kept) = (Scope::stepped("test", at), Arc::new(()));
             let graph =
                 Source::strict_probe().via(flow).to_mat(Sink::probe(), |source, end| (source, end));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate::flow::{Flow, Offer, Ops, Publisher, Scope, Sink, Source, Subscriber};
+use sluicegate::flow::{Clock, Flow, Offer, Ops, Publisher, Scope, Sink, Source, Subscriber};
 use sluicegate::{Error, ErrorKind};
 
 fn ms(n: u64) -> Duration {
@@ -254,6 +254,29 @@ fn ticks_keep_to_their_grid_and_never_pile_up() {
     end.expect_next("tick").expect_no_message(Duration::ZERO);
 }
 
+#[test]
+fn a_stage_with_a_thread_is_woken_by_its_clock() {
+    // The machine's: five at one in 10 ms take 40 ms at least.
+    let scope = Scope::new("test").expect("a scope");
+    let source = Source::range(0..5).throttle(1, ms(10), 1).expect("positive");
+    let graph = source.to(Sink::collect());
+    let start = std::time::Instant::now();
+    let all = graph.run(&scope).expect("runs").blocking_wait_timeout(Duration::from_secs(20));
+    assert_eq!(all.expect("all of them"), [0, 1, 2, 3, 4]);
+    assert!(start.elapsed() >= ms(40), "{:?}", start.elapsed());
+    // One that is moved by hand, while the islands have threads.
+    let scope = Scope::with_clock("test", Clock::hand()).expect("a scope");
+    let all = graph.run(&scope).expect("runs");
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while all.is_pending() {
+        assert!(std::time::Instant::now() < deadline, "it sleeps on");
+        scope.advance(ms(1));
+        std::thread::yield_now();
+    }
+    assert_eq!(all.blocking_wait().expect("all of them"), [0, 1, 2, 3, 4]);
+    assert!(scope.clock().now() >= ms(40));
+}
+
 // HZ-S13
 #[test]
 fn no_time_and_no_elements_are_refused() {
@@ -265,6 +288,7 @@ fn no_time_and_no_elements_are_refused() {
         Source::tick(ms(0), ()).map(drop),
         Source::range(0..1).retry(0, ms(1), ms(1)).map(drop),
         Flow::map_parallel(0, |n: u64| Ok(n)).map(drop),
+        Flow::map_parallel(u64::MAX, |n: u64| Ok(n)).map(drop), // HZ-S04
         Flow::map_async(0, async |n: u64| Ok(n)).map(drop),
     ];
     for (n, refused) in refused.into_iter().enumerate() {

@@ -22,7 +22,8 @@ type Stop = Sender<Infallible>;
 
 impl<T: Send + 'static> Source<T> {
     /// What comes through `receiver`, until its last sender is gone. Receives on a thread of its own,
-    /// one element for each that is asked for and none ahead; an end is seen when one is asked for.
+    /// one element for each that is asked for and none ahead; an end is seen when one is asked for. In
+    /// a scope without threads, [`settle`](super::Scope::settle) waits at an empty channel.
     /// Runs at the same time share the channel: each element reaches one of them.
     #[must_use]
     pub fn channel(receiver: Receiver<T>) -> Self {

@@ -60,11 +60,28 @@ pub trait Ops: Sized {
     }
 
     #[must_use]
+    fn try_filter_map<O, F>(&self, function: F) -> Self::With<O>
+    where
+        O: Send + 'static,
+        F: Fn(Self::Out) -> Result<Option<O>, Error> + Send + Sync + 'static,
+    {
+        self.then(Flow::try_filter_map(function))
+    }
+
+    #[must_use]
     fn filter(
         &self,
         pass: impl Fn(&Self::Out) -> bool + Send + Sync + 'static,
     ) -> Self::With<Self::Out> {
         self.then(Flow::filter(pass))
+    }
+
+    #[must_use]
+    fn try_filter(
+        &self,
+        pass: impl Fn(&Self::Out) -> Result<bool, Error> + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::try_filter(pass))
     }
 
     #[must_use]
@@ -82,12 +99,30 @@ pub trait Ops: Sized {
     }
 
     #[must_use]
+    fn try_scan<O, F>(&self, first: O, function: F) -> Self::With<O>
+    where
+        O: Clone + Send + Sync + 'static,
+        F: Fn(O, Self::Out) -> Result<O, Error> + Send + Sync + 'static,
+    {
+        self.then(Flow::try_scan(first, function))
+    }
+
+    #[must_use]
     fn fold<O, F>(&self, first: O, function: F) -> Self::With<O>
     where
         O: Clone + Send + Sync + 'static,
         F: Fn(O, Self::Out) -> O + Send + Sync + 'static,
     {
         self.then(Flow::fold(first, function))
+    }
+
+    #[must_use]
+    fn try_fold<O, F>(&self, first: O, function: F) -> Self::With<O>
+    where
+        O: Clone + Send + Sync + 'static,
+        F: Fn(O, Self::Out) -> Result<O, Error> + Send + Sync + 'static,
+    {
+        self.then(Flow::try_fold(first, function))
     }
 
     #[must_use]
@@ -104,6 +139,14 @@ pub trait Ops: Sized {
     }
 
     #[must_use]
+    fn try_take_while(
+        &self,
+        pass: impl Fn(&Self::Out) -> Result<bool, Error> + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::try_take_while(pass))
+    }
+
+    #[must_use]
     fn drop(&self, n: u64) -> Self::With<Self::Out> {
         self.then(Flow::drop(n))
     }
@@ -114,6 +157,14 @@ pub trait Ops: Sized {
         skip: impl Fn(&Self::Out) -> bool + Send + Sync + 'static,
     ) -> Self::With<Self::Out> {
         self.then(Flow::drop_while(skip))
+    }
+
+    #[must_use]
+    fn try_drop_while(
+        &self,
+        skip: impl Fn(&Self::Out) -> Result<bool, Error> + Send + Sync + 'static,
+    ) -> Self::With<Self::Out> {
+        self.then(Flow::try_drop_while(skip))
     }
 
     fn batch(&self, n: u64) -> Result<Self::With<Vec<Self::Out>>, Error> {
@@ -148,6 +199,17 @@ pub trait Ops: Sized {
         C::IntoIter: Send + 'static,
     {
         self.then(Flow::expand(function))
+    }
+
+    #[must_use]
+    fn try_expand<F, C>(&self, function: F) -> Self::With<C::Item>
+    where
+        F: Fn(Self::Out) -> Result<C, Error> + Send + Sync + 'static,
+        C: IntoIterator + 'static,
+        C::Item: Send + 'static,
+        C::IntoIter: Send + 'static,
+    {
+        self.then(Flow::try_expand(function))
     }
 
     #[must_use]

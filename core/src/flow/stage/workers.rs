@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::task::Poll;
 
 use super::Inlet;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
@@ -14,13 +14,16 @@ use crate::model::demand::Stage;
 use crate::sync::Arc;
 use crate::wait::watched::Watched;
 
+/// The most threads that one stage may have.
+const MOST: u64 = 1024;
+
 impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     /// Each element through `function` on `n` threads of the scope, in order. At most `n` elements are
     /// in work or wait for their turn. An error fails the stream at its place, behind what came before
     /// it.
     ///
     /// # Errors
-    /// `InvalidArgument` for an `n` of 0.
+    /// `InvalidArgument` for an `n` of 0 or above 1024.
     pub fn map_parallel<F>(n: u64, function: F) -> Result<Self, Error>
     where
         F: Fn(I) -> Result<O, Error> + Send + Sync + 'static,
@@ -31,7 +34,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     /// The same, handing each output down as soon as it is there.
     ///
     /// # Errors
-    /// `InvalidArgument` for an `n` of 0.
+    /// `InvalidArgument` for an `n` of 0 or above 1024.
     pub fn map_parallel_unordered<F>(n: u64, function: F) -> Result<Self, Error>
     where
         F: Fn(I) -> Result<O, Error> + Send + Sync + 'static,
@@ -43,7 +46,10 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     where
         F: Fn(I) -> Result<O, Error> + Send + Sync + 'static,
     {
-        positive(kind, "threads", n)?;
+        if positive(kind, "threads", n)? > MOST {
+            let message = format!("{kind} of {n} threads: {MOST} are the most for one stage");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let function = Arc::new(function);
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::each(n).expect("not 0"));
