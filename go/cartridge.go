@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
@@ -30,6 +31,8 @@ type Cartridge struct {
 	manifest Manifest
 	caps     []Cap
 	handlers map[string]HandlerFunc
+	control  *string
+	session  atomic.Pointer[capi.Session]
 }
 
 // NewCartridge makes a cartridge that serves nothing yet.
@@ -84,6 +87,15 @@ func (c *Cartridge) serve(ctx context.Context, begin func(capi.Manifest, capi.Li
 		return fromCore(failure)
 	}
 	defer session.Close()
+	c.session.Store(session)
+	defer c.session.CompareAndSwap(session, nil)
+	if c.control != nil {
+		control, failure := session.ServeControl(*c.control)
+		if failure != nil {
+			return fromCore(failure)
+		}
+		defer control.Close()
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var handlers sync.WaitGroup

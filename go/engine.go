@@ -30,6 +30,26 @@ type EngineOptions struct {
 	Policy NetworkPolicy
 	// MaxItem is the largest item of a sequence that is put together, in bytes.
 	MaxItem uint64
+	// Heartbeat is how often each cartridge is asked whether it lives. Default 30 s; negative: never.
+	Heartbeat time.Duration
+	// Patience is how long it may take to answer before it is taken for dead and killed. Default 10 s;
+	// negative: as long as it likes.
+	Patience time.Duration
+	// Stall is how long a stream may stand still before [Engine.NextStall] tells of it. Default: no
+	// notices.
+	Stall time.Duration
+}
+
+func (o EngineOptions) core() capi.EngineOptions {
+	return capi.EngineOptions{
+		Policy:                 int32(o.Policy),
+		Limits:                 o.Limits.core(),
+		HandshakeTimeoutMillis: millis(max(o.HandshakeTimeout, 0)),
+		MaxItem:                o.MaxItem,
+		HeartbeatMillis:        millis(o.Heartbeat),
+		PatienceMillis:         millis(o.Patience),
+		StallMillis:            millis(o.Stall),
+	}
 }
 
 // An Engine is a host: it starts or attaches cartridges and calls them. Any number of goroutines
@@ -38,16 +58,7 @@ type Engine struct{ core *capi.Engine }
 
 // NewEngine makes an engine.
 func NewEngine(options EngineOptions) (*Engine, error) {
-	timeout := options.HandshakeTimeout.Milliseconds()
-	if options.HandshakeTimeout > 0 && timeout == 0 {
-		timeout = 1
-	}
-	core, err := capi.NewEngine(capi.EngineOptions{
-		Policy:                 int32(options.Policy),
-		Limits:                 options.Limits.core(),
-		HandshakeTimeoutMillis: timeout,
-		MaxItem:                options.MaxItem,
-	})
+	core, err := capi.NewEngine(options.core())
 	if err != nil {
 		return nil, fromCore(err)
 	}
@@ -91,31 +102,42 @@ func (e *Engine) Close() error { return finish(context.Background(), e.core.Clos
 
 // connect runs a start, which the library bounds by itself, and leaves it behind if ctx ends first.
 func connect(ctx context.Context, start func() (*capi.Peer, *capi.Error)) (*Peer, error) {
+	peer, err := aside(ctx, start, func(late *capi.Peer) {
+		if late != nil {
+			late.Kill()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Peer{peer}, nil
+}
+
+// aside runs what holds a thread, and leaves it behind if ctx ends first: late gets its answer then.
+func aside[T any](ctx context.Context, work func() (T, *capi.Error), late func(T)) (T, error) {
+	var none T
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return none, contextError(ctx)
 	}
 	type answer struct {
-		peer *capi.Peer
-		err  *capi.Error
+		value T
+		err   *capi.Error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		peer, err := start()
-		answers <- answer{peer, err}
+		value, err := work()
+		answers <- answer{value, err}
 	}()
 	select {
 	case a := <-answers:
-		if a.err != nil {
-			return nil, fromCore(a.err)
-		}
-		return &Peer{a.peer}, nil
+		return a.value, fromCore(a.err)
 	case <-ctx.Done():
 		go func() {
-			if late := <-answers; late.peer != nil {
-				late.peer.Kill()
+			if a := <-answers; late != nil {
+				late(a.value)
 			}
 		}()
-		return nil, contextError(ctx)
+		return none, contextError(ctx)
 	}
 }
 

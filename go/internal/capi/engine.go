@@ -25,6 +25,21 @@ type EngineOptions struct {
 	Limits                 Limits
 	HandshakeTimeoutMillis int64
 	MaxItem                uint64
+	HeartbeatMillis        int64
+	PatienceMillis         int64
+	StallMillis            int64
+}
+
+func (o EngineOptions) build() C.sluice_engine_options {
+	options := C.sluicegate_engine_options_init()
+	options.policy = C.int32_t(o.Policy)
+	options.limits = o.Limits.lend()
+	options.handshake_timeout_ms = C.int64_t(o.HandshakeTimeoutMillis)
+	options.max_item = C.uint64_t(o.MaxItem)
+	options.heartbeat_ms = C.int64_t(o.HeartbeatMillis)
+	options.patience_ms = C.int64_t(o.PatienceMillis)
+	options.stall_ms = C.int64_t(o.StallMillis)
+	return options
 }
 
 // An Engine is a host.
@@ -32,11 +47,7 @@ type Engine struct{ ptr *C.sluice_engine }
 
 // NewEngine makes an engine.
 func NewEngine(o EngineOptions) (*Engine, *Error) {
-	options := C.sluicegate_engine_options_init()
-	options.policy = C.int32_t(o.Policy)
-	options.limits = o.Limits.lend()
-	options.handshake_timeout_ms = C.int64_t(o.HandshakeTimeoutMillis)
-	options.max_item = C.uint64_t(o.MaxItem)
+	options := o.build()
 	var ptr *C.sluice_engine
 	var detail *C.sluice_error
 	if status := C.sluice_engine_new(&options, &ptr, &detail); status != C.SLUICE_OK {

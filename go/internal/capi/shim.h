@@ -74,4 +74,18 @@ static inline sluice_engine_options sluicegate_engine_options_init(void) {
 	return options;
 }
 
+static inline sluice_switch_options sluicegate_switch_options_init(void) {
+	sluice_switch_options options = SLUICE_SWITCH_OPTIONS_INIT;
+	return options;
+}
+
+/* The engine's options are a pointer of Go, which an options struct of Go must not hold. */
+static inline sluice_status sluicegate_host_new(sluice_engine_options engine, int64_t idle_ms, sluice_host **out,
+                                                sluice_error **err) {
+	sluice_host_options options = SLUICE_HOST_OPTIONS_INIT;
+	options.engine = &engine;
+	options.idle_ms = idle_ms;
+	return sluice_host_new(&options, out, err);
+}
+
 #endif

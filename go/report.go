@@ -1,0 +1,219 @@
+package sluicegate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/sluicegate/sluicegate/go/internal/capi"
+)
+
+// EngineStats are what is live and what was lost, by cartridge. The shape is the same in every
+// language.
+type EngineStats struct {
+	Cartridges []ConnectionStats `json:"cartridges"`
+}
+
+// ConnectionStats are what is live and what was lost on one connection.
+type ConnectionStats struct {
+	Name string `json:"name"`
+	// PID is the process, if the cartridge was spawned; Memory what it holds, in bytes, if that is
+	// known. A cartridge's own end has neither.
+	PID      *int           `json:"pid"`
+	Memory   *uint64        `json:"memory"`
+	Requests []RequestStats `json:"requests"`
+	// Drops are frames lost because something went wrong.
+	Drops Drops `json:"drops"`
+	// Stragglers are frames that crossed the end of their request in flight.
+	Stragglers Stragglers `json:"stragglers"`
+	// Overruns are items that a live source had to discard.
+	Overruns uint64 `json:"overruns_total"`
+}
+
+// RequestStats are one live request.
+type RequestStats struct {
+	ID    string `json:"rid"`
+	Cap   string `json:"cap_urn"`
+	Side  string `json:"side"`  // caller or handler
+	Phase string `json:"phase"` // created or streaming
+	// Streams have a shape of their own; see the guide.
+	Streams []json.RawMessage `json:"streams"`
+}
+
+// Drops are frames lost, by reason and by type of frame.
+type Drops struct {
+	Total             uint64                       `json:"total"`
+	ByReason          map[string]uint64            `json:"by_reason"`
+	ByReasonFrameType map[string]map[string]uint64 `json:"by_reason_frame_type"`
+}
+
+// Stragglers are frames that came after the end of their request, by type of frame.
+type Stragglers struct {
+	Total       uint64            `json:"total"`
+	ByFrameType map[string]uint64 `json:"by_frame_type"`
+}
+
+// An Explanation says who waits for whom: what stands still here, and in the processes that were
+// asked. Its String is in words, the culprits first.
+type Explanation struct {
+	Standing []Standing `json:"standing"`
+	// Silent are those who gave no answer.
+	Silent []string `json:"silent"`
+	// Culprits are those of Standing that hold the others up.
+	Culprits []Standing `json:"culprits"`
+	text     string
+}
+
+// A Standing is one stream that stands still.
+type Standing struct {
+	Party   string `json:"party"`
+	Request string `json:"request"`
+	Cap     string `json:"cap"`
+	Side    string `json:"side"` // caller or handler
+	Stream  string `json:"stream"`
+	// WaitsFor is credit, room, unread or data.
+	WaitsFor    string `json:"waits_for"`
+	SinceMillis uint64 `json:"since_ms"`
+	Chunks      uint64 `json:"chunks"`
+	Window      uint64 `json:"window"`
+	Unread      uint64 `json:"unread"`
+	// Place tells parties of one name apart, Connection is what one is reached by. This process has
+	// neither.
+	Place      string `json:"place,omitempty"`
+	Connection string `json:"connection,omitempty"`
+}
+
+// Since is for how long it has stood still.
+func (s Standing) Since() time.Duration {
+	return time.Duration(min(s.SinceMillis, 1<<40)) * time.Millisecond
+}
+
+// ParseExplanation reads an explanation in JSON, as every language and the command writes it.
+func ParseExplanation(text []byte) (Explanation, error) {
+	x := Explanation{text: string(text)}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return Explanation{}, &Error{Kind: ErrMalformed, Message: "an explanation is JSON: " + err.Error()}
+	}
+	return x, nil
+}
+
+func explained(text string) Explanation {
+	x, _ := ParseExplanation([]byte(text)) // the library's own JSON
+	return x
+}
+
+// JSON answers the explanation as every language writes it.
+func (x Explanation) JSON() json.RawMessage {
+	if x.text == "" {
+		return json.RawMessage(`{"standing":[],"silent":[],"culprits":[]}`)
+	}
+	return json.RawMessage(x.text)
+}
+
+// String says it in words, the culprits first.
+func (x Explanation) String() string {
+	text, _ := capi.ExplanationText(string(x.JSON()))
+	return text
+}
+
+// Of answers what of it is about one request, by the ID of a [Call] or a [Request].
+func (x Explanation) Of(request string) Explanation {
+	text, _ := capi.ExplanationOf(string(x.JSON()), request)
+	return explained(text)
+}
+
+func decoded[T any](text string) T {
+	var value T
+	_ = json.Unmarshal([]byte(text), &value) // the library's own JSON
+	return value
+}
+
+// Stats answers what is live and what was lost.
+func (e *Engine) Stats() EngineStats { return decoded[EngineStats](e.core.Stats()) }
+
+// StatsJSON is Stats as every language writes it.
+func (e *Engine) StatsJSON() json.RawMessage { return json.RawMessage(e.core.Stats()) }
+
+// Stats answers what is live and what was lost on this connection.
+func (p *Peer) Stats() ConnectionStats { return decoded[ConnectionStats](p.core.Stats()) }
+
+// StatsJSON is Stats as every language writes it.
+func (p *Peer) StatsJSON() json.RawMessage { return json.RawMessage(p.core.Stats()) }
+
+// Explain says who waits for whom: here, and in the cartridges, which are asked. It takes a second
+// at most; a cartridge that does not answer is named in Silent.
+func (e *Engine) Explain(ctx context.Context) (Explanation, error) {
+	text, err := aside(ctx, func() (string, *capi.Error) { return e.core.Explain(), nil }, nil)
+	return explained(text), err
+}
+
+// NextStall waits until a stream has stood still for longer than [EngineOptions].Stall, or until ctx
+// ends. Each stall is told once, until the stream has moved; 16 are kept, the oldest makes room.
+func (e *Engine) NextStall(ctx context.Context) (Explanation, error) {
+	text, err := result(ctx, e.core.NextStallOp(), (*capi.Op).TakeBytes)
+	return explained(string(text)), err
+}
+
+// A Control is an open control socket: by it, other processes of the same user ask what this one
+// does. Close it, or it closes when it is forgotten.
+type Control struct{ core *capi.Control }
+
+func control(core *capi.Control, err *capi.Error) (*Control, error) {
+	if err != nil {
+		return nil, fromCore(err)
+	}
+	return &Control{core}, nil
+}
+
+// ServeControl opens a control socket at address, unix:PATH or a path with a slash. The empty one is
+// where `sluicegate explain PID` and `sluicegate top PID` look for this process.
+func (e *Engine) ServeControl(address string) (*Control, error) {
+	return control(e.core.ServeControl(address))
+}
+
+// Address answers where it listens.
+func (c *Control) Address() string { return c.core.Address() }
+
+// Close closes it. Closing it again is harmless.
+func (c *Control) Close() { c.core.Close() }
+
+// AskExplain asks a running process who waits for whom. target is a process id in digits, or where its
+// control socket is.
+func AskExplain(ctx context.Context, target string) (Explanation, error) {
+	text, err := aside(ctx, func() (string, *capi.Error) { return capi.Ask(target, "explain") }, nil)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return ParseExplanation([]byte(text))
+}
+
+// AskStats asks a running process what is live and what was lost. Its shape depends on what the
+// process is: an engine's is [EngineStats].
+func AskStats(ctx context.Context, target string) (json.RawMessage, error) {
+	text, err := aside(ctx, func() (string, *capi.Error) { return capi.Ask(target, "stats") }, nil)
+	return json.RawMessage(text), err
+}
+
+// ServeControl opens a control socket whenever the cartridge serves, until its host is gone: at address,
+// or at this process's own place if that is empty. Call it before Main or Serve; a cartridge whose
+// place is taken does not serve.
+func (c *Cartridge) ServeControl(address string) { c.control = &address }
+
+// Stats answers what is live and what was lost between a cartridge and its host. It reports false
+// unless the cartridge is being served.
+func (c *Cartridge) Stats() (ConnectionStats, bool) {
+	session := c.session.Load()
+	if session == nil {
+		return ConnectionStats{}, false
+	}
+	return decoded[ConnectionStats](session.Stats()), true
+}
+
+// Explain says what stands still in a cartridge that is being served. It asks nobody.
+func (c *Cartridge) Explain() Explanation {
+	session := c.session.Load()
+	if session == nil {
+		return Explanation{}
+	}
+	return explained(session.Explain())
+}
