@@ -2326,6 +2326,220 @@ public func FfiConverterTypeFeedCore_lower(_ value: FeedCore) -> UInt64 {
 
 
 /**
+ * Rows fetched as many at a time as are asked for: `function` gets no tokens and asks `request`.
+ */
+public protocol Fetcher: AnyObject, Sendable {
+
+    /**
+     * At most `n` rows from number `from`.
+     */
+    func fetch(from: UInt64, n: UInt64)  -> Reply
+
+}
+/**
+ * Rows fetched as many at a time as are asked for: `function` gets no tokens and asks `request`.
+ */
+open class FetcherImpl: Fetcher, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_fetcher(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_fetcher(handle, $0) }
+    }
+
+
+
+
+    /**
+     * At most `n` rows from number `from`.
+     */
+open func fetch(from: UInt64, n: UInt64) -> Reply  {
+    return try!  FfiConverterTypeReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_fetcher_fetch(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(from),
+        FfiConverterUInt64.lower(n),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceFetcher {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceFetcher = UniffiVTableCallbackInterfaceFetcher(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeFetcher.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Fetcher: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeFetcher.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Fetcher: handle missing in uniffiClone")
+            }
+        },
+        fetch: { (
+            uniffiHandle: UInt64,
+            from: UInt64,
+            n: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Reply in
+                guard let uniffiObj = try? FfiConverterTypeFetcher.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.fetch(
+                     from: try FfiConverterUInt64.lift(from),
+                     n: try FfiConverterUInt64.lift(n)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceFetcher> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceFetcher>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitFetcher() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_fetcher(UniffiCallbackInterfaceFetcher.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFetcher: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Fetcher>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Fetcher
+
+    public static func lift(_ handle: UInt64) throws -> Fetcher {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return FetcherImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Fetcher) -> UInt64 {
+         if let rustImpl = value as? FetcherImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Fetcher {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Fetcher, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFetcher_lift(_ handle: UInt64) throws -> Fetcher {
+    return try FfiConverterTypeFetcher.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFetcher_lower(_ value: Fetcher) -> UInt64 {
+    return FfiConverterTypeFetcher.lower(value)
+}
+
+
+
+
+
+
+/**
  * A flow.
  */
 public protocol FlowCoreProtocol: AnyObject, Sendable {
@@ -3328,6 +3542,160 @@ public func FfiConverterTypeGraphCore_lift(_ handle: UInt64) throws -> GraphCore
 #endif
 public func FfiConverterTypeGraphCore_lower(_ value: GraphCore) -> UInt64 {
     return FfiConverterTypeGraphCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A running hub.
+ */
+public protocol HubCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * A source of what is shared once it runs.
+     *
+     * # Errors
+     * `InvalidArgument` for a capacity of 0.
+     */
+    func subscribe(policy: HubPolicyFacts, capacity: UInt64) throws  -> SourceCore
+
+    /**
+     * Everybody who listens now.
+     */
+    func subscribers()  -> [HubSubscriberFacts]
+
+}
+/**
+ * A running hub.
+ */
+open class HubCore: HubCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_hubcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_hubcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * A source of what is shared once it runs.
+     *
+     * # Errors
+     * `InvalidArgument` for a capacity of 0.
+     */
+open func subscribe(policy: HubPolicyFacts, capacity: UInt64)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hubcore_subscribe(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeHubPolicyFacts_lower(policy),
+        FfiConverterUInt64.lower(capacity),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Everybody who listens now.
+     */
+open func subscribers() -> [HubSubscriberFacts]  {
+    return try!  FfiConverterSequenceTypeHubSubscriberFacts.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hubcore_subscribers(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeHubCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = HubCore
+
+    public static func lift(_ handle: UInt64) throws -> HubCore {
+        return HubCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: HubCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> HubCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: HubCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubCore_lift(_ handle: UInt64) throws -> HubCore {
+    return try FfiConverterTypeHubCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubCore_lower(_ value: HubCore) -> UInt64 {
+    return FfiConverterTypeHubCore.lower(value)
 }
 
 
@@ -4529,6 +4897,151 @@ public func FfiConverterTypeManualCore_lift(_ handle: UInt64) throws -> ManualCo
 #endif
 public func FfiConverterTypeManualCore_lower(_ value: ManualCore) -> UInt64 {
     return FfiConverterTypeManualCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * A running merge hub.
+ */
+public protocol MergeHubCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * No more producers.
+     */
+    func complete()
+
+    /**
+     * A sink into the source.
+     */
+    func sink()  -> SinkCore
+
+}
+/**
+ * A running merge hub.
+ */
+open class MergeHubCore: MergeHubCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_mergehubcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_mergehubcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * No more producers.
+     */
+open func complete()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_mergehubcore_complete(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * A sink into the source.
+     */
+open func sink() -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_mergehubcore_sink(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeMergeHubCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = MergeHubCore
+
+    public static func lift(_ handle: UInt64) throws -> MergeHubCore {
+        return MergeHubCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: MergeHubCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> MergeHubCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: MergeHubCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeMergeHubCore_lift(_ handle: UInt64) throws -> MergeHubCore {
+    return try FfiConverterTypeMergeHubCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeMergeHubCore_lower(_ value: MergeHubCore) -> UInt64 {
+    return FfiConverterTypeMergeHubCore.lower(value)
 }
 
 
@@ -6150,6 +6663,217 @@ public func FfiConverterTypeReasonOp_lower(_ value: ReasonOp) -> UInt64 {
 
 
 /**
+ * Says what stands in for a failure.
+ */
+public protocol Recovery: AnyObject, Sendable {
+
+    /**
+     * The token of a last element, if there is one.
+     */
+    func recover(fault: Fault)  -> UInt64?
+
+}
+/**
+ * Says what stands in for a failure.
+ */
+open class RecoveryImpl: Recovery, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_recovery(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_recovery(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The token of a last element, if there is one.
+     */
+open func recover(fault: Fault) -> UInt64?  {
+    return try!  FfiConverterOptionUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_recovery_recover(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFault_lower(fault),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceRecovery {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceRecovery = UniffiVTableCallbackInterfaceRecovery(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeRecovery.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Recovery: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeRecovery.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Recovery: handle missing in uniffiClone")
+            }
+        },
+        recover: { (
+            uniffiHandle: UInt64,
+            fault: RustBuffer,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> UInt64? in
+                guard let uniffiObj = try? FfiConverterTypeRecovery.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.recover(
+                     fault: try FfiConverterTypeFault_lift(fault)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterOptionUInt64.lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceRecovery> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceRecovery>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitRecovery() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_recovery(UniffiCallbackInterfaceRecovery.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeRecovery: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Recovery>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Recovery
+
+    public static func lift(_ handle: UInt64) throws -> Recovery {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return RecoveryImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Recovery) -> UInt64 {
+         if let rustImpl = value as? RecoveryImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Recovery {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Recovery, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRecovery_lift(_ handle: UInt64) throws -> Recovery {
+    return try FfiConverterTypeRecovery.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRecovery_lower(_ value: Recovery) -> UInt64 {
+    return FfiConverterTypeRecovery.lower(value)
+}
+
+
+
+
+
+
+/**
  * Core's request.
  */
 public protocol RequestCoreProtocol: AnyObject, Sendable {
@@ -6974,12 +7698,28 @@ public protocol RunCoreProtocol: AnyObject, Sendable {
     func completion(index: UInt64) throws  -> CompletionCore
 
     /**
+     * A hub.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func hub(index: UInt64) throws  -> HubCore
+
+    /**
      * The control of a manual source or a publisher.
      *
      * # Errors
      * `InvalidArgument` if there is none at `index`.
      */
     func manual(index: UInt64) throws  -> ManualCore
+
+    /**
+     * A merge hub.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func mergeHub(index: UInt64) throws  -> MergeHubCore
 
     /**
      * An outlet.
@@ -7071,6 +7811,22 @@ open func completion(index: UInt64)throws  -> CompletionCore  {
 }
 
     /**
+     * A hub.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func hub(index: UInt64)throws  -> HubCore  {
+    return try  FfiConverterTypeHubCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_hub(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
      * The control of a manual source or a publisher.
      *
      * # Errors
@@ -7080,6 +7836,22 @@ open func manual(index: UInt64)throws  -> ManualCore  {
     return try  FfiConverterTypeManualCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_method_runcore_manual(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * A merge hub.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func mergeHub(index: UInt64)throws  -> MergeHubCore  {
+    return try  FfiConverterTypeMergeHubCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_merge_hub(
             self.uniffiCloneHandle(),
         FfiConverterUInt64.lower(index),uniffiCallStatus
     )
@@ -10004,6 +10776,95 @@ public func FfiConverterTypeFeedMetaFacts_lower(_ value: FeedMetaFacts) -> RustB
 
 
 /**
+ * What is seen of a subscriber.
+ */
+public struct HubSubscriberFacts: Equatable, Hashable {
+    /**
+     * The name of its first stage.
+     */
+    public var name: String
+    /**
+     * Asked for and not shared yet.
+     */
+    public var demand: UInt64
+    /**
+     * Shared and not taken yet.
+     */
+    public var held: UInt64
+    /**
+     * Lost by its policy.
+     */
+    public var lost: UInt64
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * The name of its first stage.
+         */name: String,
+        /**
+         * Asked for and not shared yet.
+         */demand: UInt64,
+        /**
+         * Shared and not taken yet.
+         */held: UInt64,
+        /**
+         * Lost by its policy.
+         */lost: UInt64) {
+        self.name = name
+        self.demand = demand
+        self.held = held
+        self.lost = lost
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension HubSubscriberFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeHubSubscriberFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> HubSubscriberFacts {
+        return
+            try HubSubscriberFacts(
+                name: FfiConverterString.read(from: &buf),
+                demand: FfiConverterUInt64.read(from: &buf),
+                held: FfiConverterUInt64.read(from: &buf),
+                lost: FfiConverterUInt64.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: HubSubscriberFacts, into buf: inout [UInt8]) {
+        FfiConverterString.write(value.name, into: &buf)
+        FfiConverterUInt64.write(value.demand, into: &buf)
+        FfiConverterUInt64.write(value.held, into: &buf)
+        FfiConverterUInt64.write(value.lost, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubSubscriberFacts_lift(_ buf: RustBuffer) throws -> HubSubscriberFacts {
+    return try FfiConverterTypeHubSubscriberFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubSubscriberFacts_lower(_ value: HubSubscriberFacts) -> RustBuffer {
+    return FfiConverterTypeHubSubscriberFacts.lower(value)
+}
+
+
+/**
  * One line of core's table of error kinds.
  */
 public struct KindRow: Equatable, Hashable {
@@ -11067,6 +11928,81 @@ public func FfiConverterTypeFailure_lower(_ value: Failure) -> RustBuffer {
 
 
 /**
+ * How one source becomes several.
+ */
+
+public enum FanFacts: Equatable, Hashable {
+
+    /**
+     * Everything to each.
+     */
+    case broadcast
+    /**
+     * Each element to one that wants it.
+     */
+    case balance
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension FanFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFanFacts: FfiConverterRustBuffer {
+    typealias SwiftType = FanFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FanFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .broadcast
+
+        case 2: return .balance
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: FanFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .broadcast:
+            writeInt(&buf, Int32(1))
+
+
+        case .balance:
+            writeInt(&buf, Int32(2))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFanFacts_lift(_ buf: RustBuffer) throws -> FanFacts {
+    return try FfiConverterTypeFanFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFanFacts_lower(_ value: FanFacts) -> RustBuffer {
+    return FfiConverterTypeFanFacts.lower(value)
+}
+
+
+
+/**
  * What became of a grant.
  */
 
@@ -11147,6 +12083,198 @@ public func FfiConverterTypeGrantDelivery_lift(_ buf: RustBuffer) throws -> Gran
 #endif
 public func FfiConverterTypeGrantDelivery_lower(_ value: GrantDelivery) -> RustBuffer {
     return FfiConverterTypeGrantDelivery.lower(value)
+}
+
+
+
+/**
+ * What a hub does about a slow subscriber.
+ */
+
+public enum HubPolicyFacts: Equatable, Hashable {
+
+    /**
+     * It waits.
+     */
+    case wait
+    /**
+     * It waits so long.
+     */
+    case waitAtMost(
+        /**
+         * In microseconds.
+         */micros: UInt64
+    )
+    /**
+     * The subscriber loses elements.
+     */
+    case drop(
+        /**
+         * These.
+         */overflow: OverflowFacts
+    )
+    /**
+     * The subscription ends.
+     */
+    case disconnect
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension HubPolicyFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeHubPolicyFacts: FfiConverterRustBuffer {
+    typealias SwiftType = HubPolicyFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> HubPolicyFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .wait
+
+        case 2: return .waitAtMost(micros: try FfiConverterUInt64.read(from: &buf)
+        )
+
+        case 3: return .drop(overflow: try FfiConverterTypeOverflowFacts.read(from: &buf)
+        )
+
+        case 4: return .disconnect
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: HubPolicyFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .wait:
+            writeInt(&buf, Int32(1))
+
+
+        case let .waitAtMost(micros):
+            writeInt(&buf, Int32(2))
+            FfiConverterUInt64.write(micros, into: &buf)
+
+
+        case let .drop(overflow):
+            writeInt(&buf, Int32(3))
+            FfiConverterTypeOverflowFacts.write(overflow, into: &buf)
+
+
+        case .disconnect:
+            writeInt(&buf, Int32(4))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubPolicyFacts_lift(_ buf: RustBuffer) throws -> HubPolicyFacts {
+    return try FfiConverterTypeHubPolicyFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHubPolicyFacts_lower(_ value: HubPolicyFacts) -> RustBuffer {
+    return FfiConverterTypeHubPolicyFacts.lower(value)
+}
+
+
+
+/**
+ * How several sources become one.
+ */
+
+public enum MergeFacts: Equatable, Hashable {
+
+    /**
+     * In turns.
+     */
+    case fair
+    /**
+     * The first whenever it has something.
+     */
+    case prefer
+    /**
+     * One after the other.
+     */
+    case concat
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension MergeFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeMergeFacts: FfiConverterRustBuffer {
+    typealias SwiftType = MergeFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> MergeFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .fair
+
+        case 2: return .prefer
+
+        case 3: return .concat
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: MergeFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .fair:
+            writeInt(&buf, Int32(1))
+
+
+        case .prefer:
+            writeInt(&buf, Int32(2))
+
+
+        case .concat:
+            writeInt(&buf, Int32(3))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeMergeFacts_lift(_ buf: RustBuffer) throws -> MergeFacts {
+    return try FfiConverterTypeMergeFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeMergeFacts_lower(_ value: MergeFacts) -> RustBuffer {
+    return FfiConverterTypeMergeFacts.lower(value)
 }
 
 
@@ -11655,6 +12783,91 @@ public func FfiConverterTypeReply_lower(_ value: Reply) -> RustBuffer {
 }
 
 
+
+/**
+ * What a timeout limits.
+ */
+
+public enum TimeoutFacts: Equatable, Hashable {
+
+    /**
+     * The time between two elements.
+     */
+    case idle
+    /**
+     * The time to the first.
+     */
+    case initial
+    /**
+     * The time to the end.
+     */
+    case completion
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension TimeoutFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeTimeoutFacts: FfiConverterRustBuffer {
+    typealias SwiftType = TimeoutFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> TimeoutFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .idle
+
+        case 2: return .initial
+
+        case 3: return .completion
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: TimeoutFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .idle:
+            writeInt(&buf, Int32(1))
+
+
+        case .initial:
+            writeInt(&buf, Int32(2))
+
+
+        case .completion:
+            writeInt(&buf, Int32(3))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeTimeoutFacts_lift(_ buf: RustBuffer) throws -> TimeoutFacts {
+    return try FfiConverterTypeTimeoutFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeTimeoutFacts_lower(_ value: TimeoutFacts) -> RustBuffer {
+    return FfiConverterTypeTimeoutFacts.lower(value)
+}
+
+
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
@@ -12044,6 +13257,56 @@ fileprivate struct FfiConverterSequenceString: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterSequenceTypeSinkCore: FfiConverterRustBuffer {
+    typealias SwiftType = [SinkCore]
+
+    public static func write(_ value: [SinkCore], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterTypeSinkCore.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [SinkCore] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [SinkCore]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterTypeSinkCore.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterSequenceTypeSourceCore: FfiConverterRustBuffer {
+    typealias SwiftType = [SourceCore]
+
+    public static func write(_ value: [SourceCore], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterTypeSourceCore.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [SourceCore] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [SourceCore]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterTypeSourceCore.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterSequenceTypeCapDeclaration: FfiConverterRustBuffer {
     typealias SwiftType = [CapDeclaration]
 
@@ -12086,6 +13349,31 @@ fileprivate struct FfiConverterSequenceTypeCapFacts: FfiConverterRustBuffer {
         seq.reserveCapacity(Int(len))
         for _ in 0 ..< len {
             seq.append(try FfiConverterTypeCapFacts.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterSequenceTypeHubSubscriberFacts: FfiConverterRustBuffer {
+    typealias SwiftType = [HubSubscriberFacts]
+
+    public static func write(_ value: [HubSubscriberFacts], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterTypeHubSubscriberFacts.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [HubSubscriberFacts] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [HubSubscriberFacts]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterTypeHubSubscriberFacts.read(from: &buf))
         }
         return seq
     }
@@ -12445,6 +13733,271 @@ public func keepElements(keeper: Keeper)  {try! rustCall() {
 }
 }
 /**
+ * Goes on with `other` if the upstream fails.
+ */
+public func flowRecoverWith(other: SourceCore) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_recover_with(
+        FfiConverterTypeSourceCore_lower(other),uniffiCallStatus
+    )
+})
+}
+/**
+ * Several sinks as one, each behind an edge.
+ */
+public func sinkFan(how: FanFacts, sinks: [SinkCore]) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_fan(
+        FfiConverterTypeFanFacts_lower(how),
+        FfiConverterSequenceTypeSinkCore.lower(sinks),uniffiCallStatus
+    )
+})
+}
+/**
+ * A sink that shares what comes.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func sinkHub(capacity: UInt64, replay: UInt64)throws  -> SinkCore  {
+    return try  FfiConverterTypeSinkCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_hub(
+        FfiConverterUInt64.lower(capacity),
+        FfiConverterUInt64.lower(replay),uniffiCallStatus
+    )
+})
+}
+/**
+ * One of each of several, as one: `pack` makes it.
+ */
+public func sourceCombine(sources: [SourceCore], pack: Function) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_combine(
+        FfiConverterSequenceTypeSourceCore.lower(sources),
+        FfiConverterTypeFunction_lower(pack),uniffiCallStatus
+    )
+})
+}
+/**
+ * Rows by position.
+ */
+public func sourceFetch(fetcher: Fetcher) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_fetch(
+        FfiConverterTypeFetcher_lower(fetcher),uniffiCallStatus
+    )
+})
+}
+/**
+ * Several sources as one. Keeps the values of the first.
+ */
+public func sourceMerge(first: SourceCore, others: [SourceCore], how: MergeFacts) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_merge(
+        FfiConverterTypeSourceCore_lower(first),
+        FfiConverterSequenceTypeSourceCore.lower(others),
+        FfiConverterTypeMergeFacts_lower(how),uniffiCallStatus
+    )
+})
+}
+/**
+ * A source that many feed.
+ *
+ * # Errors
+ * `InvalidArgument` for a capacity of 0.
+ */
+public func sourceMergeHub(edge: EdgeFacts)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_merge_hub(
+        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+    )
+})
+}
+/**
+ * The source run again each time it fails.
+ *
+ * # Errors
+ * `InvalidArgument` for 0 attempts.
+ */
+public func sourceRetry(source: SourceCore, attempts: UInt64, firstMicros: UInt64, mostMicros: UInt64)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_retry(
+        FfiConverterTypeSourceCore_lower(source),
+        FfiConverterUInt64.lower(attempts),
+        FfiConverterUInt64.lower(firstMicros),
+        FfiConverterUInt64.lower(mostMicros),uniffiCallStatus
+    )
+})
+}
+/**
+ * One of each, as one: `pack` makes it.
+ */
+public func sourceZip(left: SourceCore, right: SourceCore, pack: Function) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_zip(
+        FfiConverterTypeSourceCore_lower(left),
+        FfiConverterTypeSourceCore_lower(right),
+        FfiConverterTypeFunction_lower(pack),uniffiCallStatus
+    )
+})
+}
+/**
+ * Groups of `n`, sooner after `within_micros` if that is given.
+ *
+ * # Errors
+ * `InvalidArgument` for a group of nothing.
+ */
+public func flowBatch(n: UInt64, withinMicros: UInt64?, pack: Function)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_batch(
+        FfiConverterUInt64.lower(n),
+        FfiConverterOptionUInt64.lower(withinMicros),
+        FfiConverterTypeFunction_lower(pack),uniffiCallStatus
+    )
+})
+}
+/**
+ * A fold of what came before it was wanted.
+ */
+public func flowConflate(seed: Function, fold: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_conflate(
+        FfiConverterTypeFunction_lower(seed),
+        FfiConverterTypeFunction_lower(fold),uniffiCallStatus
+    )
+})
+}
+/**
+ * The latest once none has come for `quiet_micros`.
+ */
+public func flowDebounce(quietMicros: UInt64) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_debounce(
+        FfiConverterUInt64.lower(quietMicros),uniffiCallStatus
+    )
+})
+}
+/**
+ * Skips elements while `function` says yes.
+ */
+public func flowDropWhile(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_drop_while(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each element as some.
+ */
+public func flowExpand(function: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_expand(
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * A buffer that is filled up again once `mark` have left; none: three quarters.
+ *
+ * # Errors
+ * `InvalidArgument` for 0.
+ */
+public func flowPage(size: UInt64, mark: UInt64?)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_page(
+        FfiConverterUInt64.lower(size),
+        FfiConverterOptionUInt64.lower(mark),uniffiCallStatus
+    )
+})
+}
+/**
+ * `function` on up to `n` threads at once, in order or as they finish.
+ *
+ * # Errors
+ * `InvalidArgument` for 0.
+ */
+public func flowParallel(n: UInt64, ordered: Bool, function: Function)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_parallel(
+        FfiConverterUInt64.lower(n),
+        FfiConverterBool.lower(ordered),
+        FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * A last element in place of a failure.
+ */
+public func flowRecover(recovery: Recovery) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_recover(
+        FfiConverterTypeRecovery_lower(recovery),uniffiCallStatus
+    )
+})
+}
+/**
+ * Windows of `size` that begin every `step` elements.
+ *
+ * # Errors
+ * `InvalidArgument` for 0.
+ */
+public func flowSliding(size: UInt64, step: UInt64, pack: Function)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_sliding(
+        FfiConverterUInt64.lower(size),
+        FfiConverterUInt64.lower(step),
+        FfiConverterTypeFunction_lower(pack),uniffiCallStatus
+    )
+})
+}
+/**
+ * At most `elements` each `per_micros`, after a burst.
+ *
+ * # Errors
+ * `InvalidArgument` for 0.
+ */
+public func flowThrottle(elements: UInt64, perMicros: UInt64, burst: UInt64)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_throttle(
+        FfiConverterUInt64.lower(elements),
+        FfiConverterUInt64.lower(perMicros),
+        FfiConverterUInt64.lower(burst),uniffiCallStatus
+    )
+})
+}
+/**
+ * Fails a stream that is too slow.
+ */
+public func flowTimeout(what: TimeoutFacts, limitMicros: UInt64) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_timeout(
+        FfiConverterTypeTimeoutFacts_lower(what),
+        FfiConverterUInt64.lower(limitMicros),uniffiCallStatus
+    )
+})
+}
+/**
  * A boundary between two threads.
  *
  * # Errors
@@ -12658,6 +14211,66 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_keep_elements() != 19238) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_recover_with() != 50050) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_fan() != 45215) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_hub() != 61160) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_combine() != 48647) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_fetch() != 29371) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_merge() != 26065) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_merge_hub() != 40640) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_retry() != 7606) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_zip() != 51725) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_batch() != 29621) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_conflate() != 30918) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_debounce() != 12747) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_drop_while() != 19588) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_expand() != 5487) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_page() != 308) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_parallel() != 15296) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_recover() != 56383) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_sliding() != 1784) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_throttle() != 44926) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_timeout() != 31584) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_buffer() != 1006) {
@@ -12888,6 +14501,21 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_keeper_release() != 51449) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_fetcher_fetch() != 40382) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hubcore_subscribe() != 2235) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hubcore_subscribers() != 58668) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_mergehubcore_complete() != 61030) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_mergehubcore_sink() != 17990) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_probeop_attempt() != 9446) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -12978,7 +14606,13 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_runcore_completion() != 5657) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_hub() != 50844) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_runcore_manual() != 51404) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_merge_hub() != 7096) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_runcore_outlet() != 10637) {
@@ -13000,6 +14634,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_scopecore_stages() != 63812) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_recovery_recover() != 11757) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_gatecore_acquire() != 16223) {
@@ -13277,9 +14914,11 @@ private let initializationResult: InitializationResult = {
     }
 
     uniffiCallbackInitBell()
+    uniffiCallbackInitFetcher()
     uniffiCallbackInitFunction()
     uniffiCallbackInitGenerators()
     uniffiCallbackInitKeeper()
+    uniffiCallbackInitRecovery()
     return InitializationResult.ok
 }()
 

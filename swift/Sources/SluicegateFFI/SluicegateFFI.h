@@ -269,6 +269,20 @@ typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _
     );
 
 #endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
+typedef void (*UniffiCallbackInterfaceFetcherMethod0)(uint64_t, uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECOVERY_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECOVERY_METHOD0
+typedef void (*UniffiCallbackInterfaceRecoveryMethod0)(uint64_t, RustBuffer, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 #define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 typedef struct UniffiVTableCallbackInterfaceBell {
@@ -303,6 +317,24 @@ typedef struct UniffiVTableCallbackInterfaceKeeper {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceKeeperMethod0 _Nonnull release;
 } UniffiVTableCallbackInterfaceKeeper;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
+typedef struct UniffiVTableCallbackInterfaceFetcher {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceFetcherMethod0 _Nonnull fetch;
+} UniffiVTableCallbackInterfaceFetcher;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_RECOVERY
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_RECOVERY
+typedef struct UniffiVTableCallbackInterfaceRecovery {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceRecoveryMethod0 _Nonnull recover;
+} UniffiVTableCallbackInterfaceRecovery;
 
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BELL
@@ -820,6 +852,66 @@ void uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(const UniffiVTableCa
 void uniffi_sluicegate_swift_fn_method_keeper_release(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
+uint64_t uniffi_sluicegate_swift_fn_clone_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
+void uniffi_sluicegate_swift_fn_free_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_fetcher(const UniffiVTableCallbackInterfaceFetcher* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
+RustBuffer uniffi_sluicegate_swift_fn_method_fetcher_fetch(uint64_t ptr, uint64_t from, uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_HUBCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_HUBCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_hubcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_HUBCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_HUBCORE
+void uniffi_sluicegate_swift_fn_free_hubcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBE
+uint64_t uniffi_sluicegate_swift_fn_method_hubcore_subscribe(uint64_t ptr, RustBuffer policy, uint64_t capacity, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBERS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBERS
+RustBuffer uniffi_sluicegate_swift_fn_method_hubcore_subscribers(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_MERGEHUBCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_MERGEHUBCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_mergehubcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_MERGEHUBCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_MERGEHUBCORE
+void uniffi_sluicegate_swift_fn_free_mergehubcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MERGEHUBCORE_COMPLETE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MERGEHUBCORE_COMPLETE
+void uniffi_sluicegate_swift_fn_method_mergehubcore_complete(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MERGEHUBCORE_SINK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_MERGEHUBCORE_SINK
+uint64_t uniffi_sluicegate_swift_fn_method_mergehubcore_sink(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROBEOP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROBEOP
 uint64_t uniffi_sluicegate_swift_fn_clone_probeop(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -1050,9 +1142,19 @@ void uniffi_sluicegate_swift_fn_free_runcore(uint64_t handle, RustCallStatus *_N
 uint64_t uniffi_sluicegate_swift_fn_method_runcore_completion(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_HUB
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_hub(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
 uint64_t uniffi_sluicegate_swift_fn_method_runcore_manual(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MERGE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MERGE_HUB
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_merge_hub(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_OUTLET
@@ -1103,6 +1205,26 @@ uint64_t uniffi_sluicegate_swift_fn_method_scopecore_shutdown(uint64_t ptr, uint
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
 RustBuffer uniffi_sluicegate_swift_fn_method_scopecore_stages(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RECOVERY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RECOVERY
+uint64_t uniffi_sluicegate_swift_fn_clone_recovery(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RECOVERY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RECOVERY
+void uniffi_sluicegate_swift_fn_free_recovery(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_RECOVERY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_RECOVERY
+void uniffi_sluicegate_swift_fn_init_callback_vtable_recovery(const UniffiVTableCallbackInterfaceRecovery* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECOVERY_RECOVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECOVERY_RECOVER
+RustBuffer uniffi_sluicegate_swift_fn_method_recovery_recover(uint64_t ptr, RustBuffer fault, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GATECORE
@@ -1790,6 +1912,106 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_probe(RustBuffer edge, RustCallS
 void uniffi_sluicegate_swift_fn_func_keep_elements(uint64_t keeper, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_RECOVER_WITH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_RECOVER_WITH
+uint64_t uniffi_sluicegate_swift_fn_func_flow_recover_with(uint64_t other, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_FAN
+uint64_t uniffi_sluicegate_swift_fn_func_sink_fan(RustBuffer how, RustBuffer sinks, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_HUB
+uint64_t uniffi_sluicegate_swift_fn_func_sink_hub(uint64_t capacity, uint64_t replay, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_COMBINE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_COMBINE
+uint64_t uniffi_sluicegate_swift_fn_func_source_combine(RustBuffer sources, uint64_t pack, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
+uint64_t uniffi_sluicegate_swift_fn_func_source_fetch(uint64_t fetcher, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE
+uint64_t uniffi_sluicegate_swift_fn_func_source_merge(uint64_t first, RustBuffer others, RustBuffer how, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE_HUB
+uint64_t uniffi_sluicegate_swift_fn_func_source_merge_hub(RustBuffer edge, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_RETRY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_RETRY
+uint64_t uniffi_sluicegate_swift_fn_func_source_retry(uint64_t source, uint64_t attempts, uint64_t first_micros, uint64_t most_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_ZIP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_ZIP
+uint64_t uniffi_sluicegate_swift_fn_func_source_zip(uint64_t left, uint64_t right, uint64_t pack, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BATCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BATCH
+uint64_t uniffi_sluicegate_swift_fn_func_flow_batch(uint64_t n, RustBuffer within_micros, uint64_t pack, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_CONFLATE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_CONFLATE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_conflate(uint64_t seed, uint64_t fold, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DEBOUNCE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DEBOUNCE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_debounce(uint64_t quiet_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP_WHILE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP_WHILE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_drop_while(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_EXPAND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_EXPAND
+uint64_t uniffi_sluicegate_swift_fn_func_flow_expand(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PAGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PAGE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_page(uint64_t size, RustBuffer mark, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PARALLEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PARALLEL
+uint64_t uniffi_sluicegate_swift_fn_func_flow_parallel(uint64_t n, int8_t ordered, uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_RECOVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_RECOVER
+uint64_t uniffi_sluicegate_swift_fn_func_flow_recover(uint64_t recovery, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_SLIDING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_SLIDING
+uint64_t uniffi_sluicegate_swift_fn_func_flow_sliding(uint64_t size, uint64_t step, uint64_t pack, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_THROTTLE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_THROTTLE
+uint64_t uniffi_sluicegate_swift_fn_func_flow_throttle(uint64_t elements, uint64_t per_micros, uint64_t burst, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TIMEOUT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TIMEOUT
+uint64_t uniffi_sluicegate_swift_fn_func_flow_timeout(RustBuffer what, uint64_t limit_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
 uint64_t uniffi_sluicegate_swift_fn_func_flow_buffer(RustBuffer edge, RustCallStatus *_Nonnull out_status
@@ -2234,6 +2456,126 @@ uint16_t uniffi_sluicegate_swift_checksum_func_source_probe(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
 uint16_t uniffi_sluicegate_swift_checksum_func_keep_elements(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER_WITH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER_WITH
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_recover_with(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_FAN
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_fan(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_HUB
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_hub(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_COMBINE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_COMBINE
+uint16_t uniffi_sluicegate_swift_checksum_func_source_combine(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
+uint16_t uniffi_sluicegate_swift_checksum_func_source_fetch(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MERGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MERGE
+uint16_t uniffi_sluicegate_swift_checksum_func_source_merge(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MERGE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_MERGE_HUB
+uint16_t uniffi_sluicegate_swift_checksum_func_source_merge_hub(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_RETRY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_RETRY
+uint16_t uniffi_sluicegate_swift_checksum_func_source_retry(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_ZIP
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_ZIP
+uint16_t uniffi_sluicegate_swift_checksum_func_source_zip(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BATCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BATCH
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_batch(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_CONFLATE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_CONFLATE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_conflate(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DEBOUNCE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DEBOUNCE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_debounce(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DROP_WHILE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DROP_WHILE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_drop_while(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_EXPAND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_EXPAND
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_expand(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PAGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PAGE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_page(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PARALLEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PARALLEL
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_parallel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_recover(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_SLIDING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_SLIDING
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_sliding(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_THROTTLE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_THROTTLE
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_throttle(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TIMEOUT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TIMEOUT
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_timeout(void
 
 );
 #endif
@@ -2693,6 +3035,36 @@ uint16_t uniffi_sluicegate_swift_checksum_method_keeper_release(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
+uint16_t uniffi_sluicegate_swift_checksum_method_fetcher_fetch(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_SUBSCRIBE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_SUBSCRIBE
+uint16_t uniffi_sluicegate_swift_checksum_method_hubcore_subscribe(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_SUBSCRIBERS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_SUBSCRIBERS
+uint16_t uniffi_sluicegate_swift_checksum_method_hubcore_subscribers(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MERGEHUBCORE_COMPLETE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MERGEHUBCORE_COMPLETE
+uint16_t uniffi_sluicegate_swift_checksum_method_mergehubcore_complete(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MERGEHUBCORE_SINK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_MERGEHUBCORE_SINK
+uint16_t uniffi_sluicegate_swift_checksum_method_mergehubcore_sink(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_ATTEMPT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROBEOP_ATTEMPT
 uint16_t uniffi_sluicegate_swift_checksum_method_probeop_attempt(void
@@ -2873,9 +3245,21 @@ uint16_t uniffi_sluicegate_swift_checksum_method_runcore_completion(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_HUB
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_hub(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
 uint16_t uniffi_sluicegate_swift_checksum_method_runcore_manual(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MERGE_HUB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MERGE_HUB
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_merge_hub(void
 
 );
 #endif
@@ -2918,6 +3302,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_shutdown(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
 uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_stages(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECOVERY_RECOVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECOVERY_RECOVER
+uint16_t uniffi_sluicegate_swift_checksum_method_recovery_recover(void
 
 );
 #endif
