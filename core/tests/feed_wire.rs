@@ -137,6 +137,44 @@ fn hz_v01_gaps_on_the_wire_add_up_to_the_drops() {
     });
 }
 
+/// HZ-V01, HZ-V02: five seconds of 1000 items a second into a consumer that takes 300 a second, both
+/// by a clock that is moved by hand. `cargo run --example feed_live` does it by a real one.
+#[test]
+fn hz_v01_a_thousand_items_a_second_into_three_hundred() {
+    const ITEMS: u64 = 5_000;
+    const RING: u64 = 16;
+    within(LIMIT, "five seconds", || {
+        let stage = Stage::open(RING, OverrunPolicy::DropOldest);
+        let (_engine, peer, session) = stage.cartridge(limits(4, 64));
+        let call = peer.call(FEED).expect("live");
+        let output = call.blocking_output().expect("a stream");
+        let (mut captured, mut taken) = (0, 0_u64);
+        let mut at = || {
+            // When the consumer has taken n items, n / 300 s have passed.
+            let due = (taken * 1000 / 300).min(ITEMS);
+            taken += 1;
+            while captured < due {
+                assert!(stage.push(captured), "the source is never held up");
+                captured += 1;
+                if captured == ITEMS {
+                    stage.capture.finish();
+                }
+                let stats = stage.feed.stats();
+                conserved(stats);
+                assert!(stats.held <= RING + 1, "the ring and what is being delivered: {stats:?}");
+            }
+        };
+        (0..4).for_each(|_| at());
+        let (count, missing) = drain(&output, |_| at()).expect("a clean end");
+        block_on(call.wait(), Deadline::NEVER).expect("no limit").expect("the call succeeds");
+        let stats = stage.feed.stats();
+        assert_eq!((stats.captured, stats.held), (ITEMS, 0));
+        assert_eq!((stats.delivered, stats.dropped), (count, missing));
+        assert!((1_500..1_600).contains(&count), "300 a second and what was under way: {count}");
+        assert_eq!(session.counters().overruns, missing, "per feed and in the runtime");
+    });
+}
+
 /// HZ-V03: the heartbeat tells the same number, and mixes it with no other, while no data moves.
 #[test]
 fn hz_v03_the_heartbeat_tells_the_overruns() {
