@@ -6,11 +6,10 @@
 //! item was either delivered or counted as dropped. Ends with an error if not, or if the process
 //! holds 16 MiB more than after its first second.
 
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use sluicegate::feed::{Feed, FeedMeta, FeedOptions, FeedStats, OverrunPolicy, Synthetic};
-use sluicegate::{Cap, Cartridge, Deadline, Engine, Error, Manifest, wait};
+use sluicegate::{Cap, Cartridge, Deadline, Engine, Manifest, wait};
 
 const FEED: &str = "cap:feed;in=media:void;out=media:frames";
 const RATE: u64 = 1000;
@@ -25,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         item_bytes: 1024,
     };
     let options = FeedOptions { capacity: 64, policy: OverrunPolicy::DropOldest, format: None };
-    let (near, far) = UnixStream::pair()?;
+    let ((cartridge_in, host_out), (host_in, cartridge_out)) = (std::io::pipe()?, std::io::pipe()?);
     let (tell, told) = std::sync::mpsc::channel();
     let manifest = Manifest::new("live", "1").cap(Cap::new(FEED).output_sequence(true));
     let cartridge = Cartridge::new(manifest).handler(FEED, move |request| {
@@ -34,10 +33,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let _unheard = tell.send(feed.stats());
         served
     });
-    let reader = far.try_clone()?;
-    let running = std::thread::spawn(move || cartridge.run(reader, far));
+    let running = std::thread::spawn(move || cartridge.run(cartridge_in, cartridge_out));
     let engine = Engine::default();
-    let peer = engine.attach(near.try_clone()?, near)?;
+    let peer = engine.attach(host_in, host_out)?;
     let call = peer.call(FEED)?;
     call.blocking_finish_input()?;
     let consumed = consume(&call)?;
