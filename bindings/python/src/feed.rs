@@ -50,6 +50,10 @@ impl Feed {
         feed.map(|feed| Feed::new(feed, None)).map_err(|error| errors::raise(&error))
     }
 
+    pub(crate) fn core(&self) -> PyResult<&CoreFeed> {
+        Ok(&self.0.get()?.feed)
+    }
+
     fn capture(&self) -> PyResult<&FeedSender> {
         self.0.get()?.capture.as_ref().ok_or_else(|| {
             let message = "this feed captures by itself: nothing is pushed into it";
@@ -58,7 +62,7 @@ impl Feed {
     }
 }
 
-fn with_meta(item: FeedItem) -> CoreItem {
+pub(crate) fn with_meta(item: FeedItem) -> CoreItem {
     CoreItem { value: item.value, meta: Some(item.meta.to_value()) }
 }
 

@@ -24,6 +24,10 @@ pub(crate) struct Item {
 }
 
 impl Item {
+    pub(crate) fn core(&self) -> &CoreItem {
+        &self.item
+    }
+
     fn new(item: CoreItem) -> Self {
         Item { item, value: OnceLock::new(), meta: OnceLock::new() }
     }

@@ -113,6 +113,15 @@ pub(super) fn changer(function: Function) -> impl Fn(Mat) -> Mat + Send + Sync +
     }
 }
 
+/// Several materialised values as one, a Python list.
+pub(super) fn listed(mats: Vec<Mat>) -> Mat {
+    let list = inside(|py| {
+        let objects = mats.into_iter().map(|mat| object(py, mat));
+        Ok(pyo3::types::PyList::new(py, objects.collect::<Vec<_>>())?.into_any().into())
+    });
+    Some(or_take_back(list))
+}
+
 /// A value of the core's as a materialised value.
 pub(super) fn materialise<T: Into<PyClassInitializer<C>>, C: PyClass>(value: T) -> Mat {
     Some(or_take_back(inside(|py| Ok(Py::new(py, value)?.into_any().into()))))

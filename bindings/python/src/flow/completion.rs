@@ -111,11 +111,17 @@ impl FlowCompletion {
 #[pyclass(frozen, module = "sluicegate._core")]
 pub(crate) struct FlowPromise(Owned<Promise<Element>>);
 
+impl FlowPromise {
+    pub(super) fn new(promise: Promise<Element>) -> Self {
+        FlowPromise(Owned::new(promise))
+    }
+}
+
 #[pymethods]
 impl FlowPromise {
     #[new]
-    fn new() -> Self {
-        FlowPromise(Owned::new(Promise::new()))
+    fn pending() -> Self {
+        Self::new(Promise::new())
     }
 
     #[getter]

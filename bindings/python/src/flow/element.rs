@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 use sluicegate::{Error, ErrorKind};
 
 use crate::attach;
 use crate::errors;
+use crate::number::Count;
 
 /// An element. Clones are the same object, and need no interpreter.
 #[derive(Clone)]
@@ -21,7 +23,7 @@ struct Held {
 }
 
 impl Element {
-    /// An element that counts as `size` bytes in an edge that is limited in bytes.
+    /// An element with a number: its bytes in an edge that is limited in bytes, or its branch.
     pub(super) fn sized(object: Py<PyAny>, size: u64) -> Self {
         Element(Arc::new(Held { object: ManuallyDrop::new(object), size }))
     }
@@ -145,6 +147,19 @@ impl Function {
         })
     }
 
+    /// An element that carries a number which the function tells of it.
+    pub(super) fn number(&self, input: &Element) -> Result<Element, Error> {
+        inside(|py| {
+            let number = self.call(py, (input.bind(py),), |number| number.extract::<Count>())?;
+            Ok(Element::sized(input.object(py), number.0))
+        })
+    }
+
+    /// Several elements out of one, as an iterator that is asked later.
+    pub(super) fn iterate(&self, input: &Element) -> Result<Pull, Error> {
+        inside(|py| self.call(py, (input.bind(py),), |many| Pull::new(&many)))
+    }
+
     /// A question about an element.
     pub(super) fn test(&self, input: &Element) -> Result<bool, Error> {
         inside(|py| self.call(py, (input.bind(py),), |answer| answer.is_truthy()))
@@ -156,7 +171,32 @@ impl Function {
     }
 }
 
-/// Several elements as a Python list.
+/// A Python iterator, asked inside the interpreter.
+pub(super) struct Pull(Element);
+
+impl Pull {
+    pub(super) fn new(items: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Pull(items.try_iter()?.into_any().into()))
+    }
+}
+
+impl Iterator for Pull {
+    type Item = Result<Element, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        inside(|py| {
+            let mut iterator = self.0.bind(py).cast::<PyIterator>()?.clone();
+            Ok(iterator.next().transpose()?.map(Element::from))
+        })
+        .transpose()
+    }
+}
+
+/// Several elements as one, a Python list.
+pub(super) fn list(elements: Vec<Element>) -> Result<Element, Error> {
+    inside(|py| Ok(Element::from(as_list(py, &elements)?)))
+}
+
 pub(super) fn as_list(py: Python<'_>, elements: &[Element]) -> PyResult<Py<PyAny>> {
     let objects = elements.iter().map(|element| element.bind(py));
     Ok(pyo3::types::PyList::new(py, objects)?.into_any().unbind())

@@ -6,7 +6,7 @@
 //! | `blueprint` | flows and sinks put together, and run |
 //! | `source`, `stage`, `sink` | the factories, a kind of blueprint each |
 //! | `scope` | who owns what runs |
-//! | `manual`, `outlet`, `completion`, `probe` | what a run yields |
+//! | `manual`, `outlet`, `completion`, `hub`, `probe` | what a run yields |
 //!
 //! Here threads of the core enter the interpreter, to call the user's functions. Whoever calls the core
 //! does so from outside, so that nobody waits inside for a thread that wants to come in.
@@ -14,6 +14,7 @@
 mod blueprint;
 mod completion;
 mod element;
+mod hub;
 mod manual;
 mod outlet;
 mod probe;
@@ -25,6 +26,7 @@ mod stage;
 pub(crate) use blueprint::{FlowGraph, edge_check};
 pub(crate) use completion::{FlowCompletion, FlowPromise};
 pub(crate) use element::Element;
+pub(crate) use hub::{FlowHub, FlowMergeHub, FlowSwitch};
 pub(crate) use manual::FlowManual;
 pub(crate) use outlet::FlowOutlet;
 pub(crate) use probe::FlowSubscriber;

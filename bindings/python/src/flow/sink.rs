@@ -1,15 +1,20 @@
 //! Where elements go.
 
 use pyo3::prelude::*;
-use sluicegate::flow::{Completion, Flow, Sink as CoreSink};
+use sluicegate::flow::{Completion, FanOptions, Flow, HubOptions, Sink as CoreSink};
 
-use super::blueprint::{Edge, Sink, changer, edge, materialise};
+use super::blueprint::{Edge, Sink, changer, edge, listed, materialise};
 use super::completion::{self, FlowCompletion};
-use super::element::{Element, Function, as_list};
+use super::element::{Element, Function, as_list, inside};
+use super::hub::FlowHub;
 use super::outlet::FlowOutlet;
 use super::probe::FlowSubscriber;
 use super::source::refused;
+use super::stage::{branch, numbered};
 use crate::fork::Owned;
+use crate::number::Count;
+use crate::stream::{Item, OutputStream};
+use crate::value;
 
 /// The core of `sluicegate.flow.Sink`, made anew for each run.
 #[pyclass(frozen, module = "sluicegate._core")]
@@ -76,6 +81,72 @@ impl FlowSink {
     #[staticmethod]
     fn probe() -> Self {
         Self::of(CoreSink::probe().map_mat(|probe| materialise(FlowSubscriber::new(probe))))
+    }
+
+    /// Shares what comes with everybody who subscribes.
+    #[staticmethod]
+    #[pyo3(signature = (capacity, replay, /))]
+    fn broadcast_hub(capacity: Count, replay: Count) -> PyResult<Self> {
+        let options = HubOptions::capacity(capacity.0).map_err(refused)?.replay(replay.0);
+        let hub = CoreSink::broadcast_hub(options);
+        Ok(Self::of(hub.map_mat(|hub| materialise(FlowHub::new(hub)))))
+    }
+
+    /// Values into a scalar stream.
+    #[staticmethod]
+    #[pyo3(signature = (stream, /))]
+    fn wire(stream: &OutputStream) -> PyResult<Self> {
+        let values =
+            Flow::try_map(|element: Element| inside(|py| value::from_python(element.bind(py))));
+        let sink = values.named("value").to(CoreSink::wire(stream.core()?.clone()));
+        Ok(Self::settled(&sink, |py, ()| Ok(py.None())))
+    }
+
+    /// Items, or tuples of a value and metadata, into a sequence stream.
+    #[staticmethod]
+    #[pyo3(signature = (stream, /))]
+    fn wire_items(stream: &OutputStream) -> PyResult<Self> {
+        let items = Flow::try_map(|element: Element| {
+            inside(|py| {
+                let element = element.bind(py);
+                if let Ok(item) = element.cast::<Item>() {
+                    return Ok(item.get().core().clone());
+                }
+                let (value, meta): (Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) =
+                    element.extract()?;
+                let meta = value::meta_from(meta.as_ref())?;
+                Ok(sluicegate::Item { value: value::from_python(&value)?, meta })
+            })
+        });
+        let sink = items.named("item").to(CoreSink::wire_items(stream.core()?.clone()));
+        Ok(Self::settled(&sink, |py, ()| Ok(py.None())))
+    }
+
+    /// Each element to all branches, to one that has room, or to the one that is chosen.
+    #[staticmethod]
+    #[pyo3(signature = (branches, balance, choose, edge, ends_with_first, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "a signature of Python's")]
+    fn fan(
+        branches: Vec<PyRef<'_, FlowSink>>,
+        balance: bool,
+        choose: Option<Function>,
+        edge: Edge,
+        ends_with_first: bool,
+    ) -> PyResult<Self> {
+        let mut options = FanOptions::default().edge(self::edge(edge).map_err(refused)?);
+        if ends_with_first {
+            options = options.end_with_first();
+        }
+        let branches: PyResult<Vec<_>> =
+            branches.iter().map(|branch| Ok(branch.0.get()?.clone())).collect();
+        let sink = match choose {
+            None if balance => CoreSink::balance_with(branches?, options),
+            None => CoreSink::broadcast_with(branches?, options),
+            Some(choose) => {
+                numbered(choose, "choose").to(CoreSink::partition_with(branches?, options, branch))
+            }
+        };
+        Ok(Self::of(sink.map_mat(listed)))
     }
 
     #[pyo3(signature = (function, /))]

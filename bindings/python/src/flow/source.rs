@@ -1,17 +1,23 @@
 //! Where elements come from.
 
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
 use sluicegate::Error;
-use sluicegate::flow::{NotUsed, Source as CoreSource};
+use sluicegate::flow::{Flow, NotUsed, Page, Source as CoreSource};
 
-use super::blueprint::{Edge, FlowGraph, Keep, Source, changer, combiner, edge, materialise, none};
-use super::element::{Element, Function, inside};
+use super::blueprint::{
+    Edge, FlowGraph, Keep, Source, changer, combiner, edge, listed, materialise, none,
+};
+use super::element::{Element, Function, Pull, inside, list};
+use super::hub::FlowMergeHub;
 use super::manual::FlowManual;
+use super::scope::seconds;
 use super::sink::FlowSink;
 use super::stage::FlowStage;
 use crate::errors;
+use crate::feed::{Feed, with_meta};
 use crate::fork::Owned;
+use crate::number::Count;
+use crate::stream::{InputStream, Item};
 
 /// The core of `sluicegate.flow.Source`, made anew for each run.
 #[pyclass(frozen, module = "sluicegate._core")]
@@ -38,10 +44,7 @@ impl FlowSource {
     #[pyo3(signature = (items, /))]
     fn iter(items: Py<PyAny>) -> Self {
         let items = Element::from(items);
-        Self::plain(&CoreSource::try_iter(move || {
-            let iterator = inside(|py| Ok(items.bind(py).try_iter()?.into_any().into()))?;
-            Ok(Pull(iterator))
-        }))
+        Self::plain(&CoreSource::try_iter(move || inside(|py| Pull::new(items.bind(py)))))
     }
 
     /// What the iterators that `make` makes give.
@@ -49,9 +52,7 @@ impl FlowSource {
     #[pyo3(signature = (make, /))]
     fn make(make: Function) -> Self {
         Self::plain(&CoreSource::try_iter(move || {
-            let iterator =
-                inside(|py| make.call(py, (), |it| Ok(it.try_iter()?.into_any().into())))?;
-            Ok(Pull(iterator))
+            inside(|py| make.call(py, (), |items| Pull::new(&items)))
         }))
     }
 
@@ -106,6 +107,113 @@ impl FlowSource {
         Ok(Self::of(source.map_mat(control)))
     }
 
+    /// `value` each time `every` seconds have passed.
+    #[staticmethod]
+    #[pyo3(signature = (every, value, /))]
+    fn tick(every: f64, value: Py<PyAny>) -> PyResult<Self> {
+        let tick = CoreSource::tick(seconds(every)?, Element::from(value)).map_err(refused)?;
+        Ok(Self::plain(&tick))
+    }
+
+    /// `function` gets a position and a number of rows, and answers that many or the last ones.
+    #[staticmethod]
+    #[pyo3(signature = (function, /))]
+    fn fetch(function: Function) -> Self {
+        Self::plain(&CoreSource::fetch(move |from, n| {
+            inside(|py| function.call(py, (from, n), |answer| rows(&answer)))
+        }))
+    }
+
+    /// `function` gets where a page begins, and answers its rows and where the next one begins.
+    #[staticmethod]
+    #[pyo3(signature = (first, mark, function, /))]
+    fn pages(first: Py<PyAny>, mark: Count, function: Function) -> Self {
+        let first = Element::from(first);
+        Self::plain(&CoreSource::pages_ahead(first, mark.0, move |at: Element| {
+            inside(|py| {
+                function.call(py, (at.bind(py),), |page| {
+                    let (found, next) = page.extract::<(Py<PyAny>, Option<Py<PyAny>>)>()?;
+                    Ok(Page { rows: rows(found.bind(py))?, next: next.map(Element::from) })
+                })
+            })
+        }))
+    }
+
+    /// What the sinks of its control give.
+    #[staticmethod]
+    #[pyo3(signature = (edge, /))]
+    fn merge_hub(edge: Edge) -> PyResult<Self> {
+        let hub = CoreSource::merge_hub(self::edge(edge).map_err(refused)?);
+        Ok(Self::of(hub.map_mat(|hub| materialise(FlowMergeHub::new(hub)))))
+    }
+
+    /// The items of an input stream.
+    #[staticmethod]
+    #[pyo3(signature = (stream, /))]
+    fn wire(stream: &InputStream) -> PyResult<Self> {
+        let items = CoreSource::wire(stream.parts()?.0.clone());
+        Ok(Self::plain(&items.via(Flow::try_map(item))))
+    }
+
+    /// The items of a live feed.
+    #[staticmethod]
+    #[pyo3(signature = (feed, /))]
+    fn feed(feed: &Feed) -> PyResult<Self> {
+        let items = CoreSource::feed(feed.core()?.clone());
+        Ok(Self::plain(&items.via(Flow::try_map(|captured| item(with_meta(captured))))))
+    }
+
+    /// The elements of all, each source's in turn as they come, or one source after the other.
+    #[staticmethod]
+    #[pyo3(signature = (sources, in_turn, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "a signature of Python's")]
+    fn together(sources: Vec<PyRef<'_, FlowSource>>, in_turn: bool) -> PyResult<Self> {
+        let sources = all(&sources)?;
+        let source =
+            if in_turn { CoreSource::merge_all(sources) } else { CoreSource::concat_all(sources) };
+        Ok(Self::of(source.map_mat(listed)))
+    }
+
+    /// Lists of an element of each.
+    #[staticmethod]
+    #[pyo3(signature = (sources, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "a signature of Python's")]
+    fn combine(sources: Vec<PyRef<'_, FlowSource>>) -> PyResult<Self> {
+        let lists = CoreSource::combine(all(&sources)?).map_mat(listed);
+        Ok(Self::of(lists.via(Flow::try_map(list).named("list"))))
+    }
+
+    #[pyo3(signature = (other, function, /))]
+    fn zip_with(&self, other: &FlowSource, function: Function) -> PyResult<Self> {
+        let other = other.0.get()?.clone();
+        let function = move |left, right| function.map2(left, right);
+        Ok(Self::of(self.0.get()?.try_zip_with(other, function)))
+    }
+
+    #[pyo3(signature = (other, /))]
+    fn merge(&self, other: &FlowSource) -> PyResult<Self> {
+        Ok(Self::of(self.0.get()?.merge(other.0.get()?.clone())))
+    }
+
+    #[pyo3(signature = (others, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "a signature of Python's")]
+    fn merge_prefer(&self, others: Vec<PyRef<'_, FlowSource>>) -> PyResult<Self> {
+        Ok(Self::of(self.0.get()?.merge_prefer(all(&others)?)))
+    }
+
+    #[pyo3(signature = (following, /))]
+    fn concat(&self, following: &FlowSource) -> PyResult<Self> {
+        Ok(Self::of(self.0.get()?.concat(following.0.get()?.clone())))
+    }
+
+    /// Run again from its start each time it fails.
+    #[pyo3(signature = (attempts, first, most, /))]
+    fn retry(&self, attempts: Count, first: f64, most: f64) -> PyResult<Self> {
+        let source = self.0.get()?.map_mat(|_| NotUsed);
+        let again = source.retry(attempts.0, seconds(first)?, seconds(most)?).map_err(refused)?;
+        Ok(Self::plain(&again))
+    }
+
     #[pyo3(signature = (flow, keep, /))]
     fn via(&self, flow: &FlowStage, keep: Keep) -> PyResult<Self> {
         let flow = flow.0.get()?.clone();
@@ -129,17 +237,14 @@ impl FlowSource {
     }
 }
 
-/// A Python iterator, asked inside the interpreter.
-pub(super) struct Pull(pub(super) Element);
+fn rows(answer: &Bound<'_, PyAny>) -> PyResult<Vec<Element>> {
+    answer.try_iter()?.map(|row| Ok(row?.into())).collect()
+}
 
-impl Iterator for Pull {
-    type Item = Result<Element, Error>;
+fn item(item: sluicegate::Item) -> Result<Element, Error> {
+    inside(|py| Ok(Item::object(py, item)?.into()))
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        inside(|py| {
-            let mut iterator = self.0.bind(py).cast::<PyIterator>()?.clone();
-            Ok(iterator.next().transpose()?.map(Element::from))
-        })
-        .transpose()
-    }
+fn all(sources: &[PyRef<'_, FlowSource>]) -> PyResult<Vec<Source>> {
+    sources.iter().map(|source| Ok(source.0.get()?.clone())).collect()
 }

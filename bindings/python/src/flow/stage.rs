@@ -1,12 +1,21 @@
 //! What stands between a source and a sink.
 
-use pyo3::prelude::*;
-use sluicegate::flow::{Flow as CoreFlow, NotUsed};
+use std::future::ready;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use super::blueprint::{Edge, Flow, Keep, changer, combiner, edge, none};
-use super::element::{Element, Function, inside};
+use pyo3::prelude::*;
+use sluicegate::Error;
+use sluicegate::flow::{Flow as CoreFlow, NotUsed, Promise};
+
+use super::blueprint::{Edge, Flow, Keep, changer, combiner, edge, listed, materialise, none};
+use super::completion::FlowPromise;
+use super::element::{Element, Function, Pull, inside, list};
+use super::hub::FlowSwitch;
+use super::scope::seconds;
 use super::sink::FlowSink;
-use super::source::refused;
+use super::source::{FlowSource, refused};
+use crate::errors;
 use crate::fork::Owned;
 use crate::number::Count;
 
@@ -21,6 +30,64 @@ impl FlowStage {
 
     pub(super) fn plain(flow: &CoreFlow<Element, Element, NotUsed>) -> Self {
         Self::of(flow.map_mat(|_| none()))
+    }
+}
+
+/// Puts a number on each element, for the stage behind it.
+pub(super) fn numbered(function: Function, name: &str) -> CoreFlow<Element, Element> {
+    CoreFlow::try_map(move |input: Element| function.number(&input)).named(name)
+}
+
+/// The branch that was put on an element; none if there is no such number.
+pub(super) fn branch(element: &Element) -> usize {
+    usize::try_from(element.size()).unwrap_or(usize::MAX)
+}
+
+/// Fails with what a function of the stage above raised.
+fn or_fail() -> CoreFlow<Result<Element, Error>, Element> {
+    CoreFlow::try_map(|made| made).named("or_fail")
+}
+
+fn lists(flow: &CoreFlow<Element, Vec<Element>>) -> FlowStage {
+    FlowStage::plain(&flow.via(CoreFlow::try_map(list).named("list")))
+}
+
+/// Work that goes on elsewhere until its promise is settled. Dropping it stops the work.
+struct Work {
+    settled: Pin<Box<dyn Future<Output = Result<Element, Error>> + Send>>,
+    stop: Option<Function>,
+}
+
+impl Work {
+    fn start(start: &Function, input: &Element) -> Self {
+        let promise = Promise::new();
+        let settled = Box::pin(promise.completion().wait());
+        let started = inside(|py| {
+            let promise = FlowPromise::new(promise);
+            start.call(py, (input.bind(py), promise), |stop| stop.extract::<Function>())
+        });
+        match started {
+            Ok(stop) => Work { settled, stop: Some(stop) },
+            Err(error) => Work { settled: Box::pin(ready(Err(error))), stop: None },
+        }
+    }
+}
+
+impl Future for Work {
+    type Output = Result<Element, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let settled = std::task::ready!(self.settled.as_mut().poll(context));
+        self.stop = None;
+        Poll::Ready(settled)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _nobody_to_tell = inside(|py| stop.call(py, (), |_| Ok(())));
+        }
     }
 }
 
@@ -101,14 +168,169 @@ impl FlowStage {
     #[pyo3(signature = (edge, size, /))]
     fn buffer(edge: Edge, size: Option<Function>) -> PyResult<Self> {
         let buffer = CoreFlow::buffer_sized(self::edge(edge).map_err(refused)?, Element::size);
-        let Some(size) = size else { return Ok(Self::plain(&buffer)) };
-        let sized = CoreFlow::try_map(move |input: Element| {
-            inside(|py| {
-                let bytes = size.call(py, (input.bind(py),), |bytes| bytes.extract::<Count>())?;
-                Ok(Element::sized(input.object(py), bytes.0))
-            })
+        Ok(Self::plain(&match size {
+            None => buffer,
+            Some(size) => numbered(size, "size").via(buffer),
+        }))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (n, within, /))]
+    fn batch(n: Count, within: Option<f64>) -> PyResult<Self> {
+        let batch = match within {
+            None => CoreFlow::batch(n.0),
+            Some(within) => CoreFlow::batch_within(n.0, seconds(within)?),
+        };
+        Ok(lists(&batch.map_err(refused)?))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (limit, size, /))]
+    fn batch_bytes(limit: Count, size: Function) -> PyResult<Self> {
+        let batch = CoreFlow::batch_bytes(limit.0, Element::size).map_err(refused)?;
+        Ok(lists(&numbered(size, "size").via(batch)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (size, step, /))]
+    fn sliding(size: Count, step: Count) -> PyResult<Self> {
+        Ok(lists(&CoreFlow::sliding(size.0, step.0).map_err(refused)?))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (function, /))]
+    fn expand(function: Function) -> Self {
+        let many = CoreFlow::try_expand(move |input: Element| function.iterate(&input));
+        Self::plain(&many.via(or_fail()))
+    }
+
+    #[staticmethod]
+    fn flatten() -> Self {
+        let many = CoreFlow::try_expand(|input: Element| inside(|py| Pull::new(input.bind(py))));
+        Self::plain(&many.named("flatten").via(or_fail()))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (size, mark, /))]
+    fn page(size: Count, mark: Option<Count>) -> PyResult<Self> {
+        let page = match mark {
+            None => CoreFlow::page(size.0),
+            Some(mark) => CoreFlow::page_with_mark(size.0, mark.0),
+        };
+        Ok(Self::plain(&page.map_err(refused)?))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (elements, per, burst, /))]
+    fn throttle(elements: Count, per: f64, burst: Count) -> PyResult<Self> {
+        let throttle = CoreFlow::throttle(elements.0, seconds(per)?, burst.0);
+        Ok(Self::plain(&throttle.map_err(refused)?))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (by, room, /))]
+    fn delay(by: f64, room: Count) -> PyResult<Self> {
+        Ok(Self::plain(&CoreFlow::delay(seconds(by)?, room.0).map_err(refused)?))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (quiet, /))]
+    fn debounce(quiet: f64) -> PyResult<Self> {
+        Ok(Self::plain(&CoreFlow::debounce(seconds(quiet)?)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (seed, aggregate, /))]
+    fn conflate(seed: Function, aggregate: Function) -> Self {
+        let first = move |input| seed.map(input);
+        let more = move |state: Result<Element, Error>, input| aggregate.map2(state?, input);
+        Self::plain(&CoreFlow::conflate(first, more).via(or_fail()))
+    }
+
+    /// `what` is "idle", "initial", "completion", "take" or "drop".
+    #[staticmethod]
+    #[pyo3(signature = (what, limit, /))]
+    fn within(what: &str, limit: f64) -> PyResult<Self> {
+        let limit = seconds(limit)?;
+        Ok(Self::plain(&match what {
+            "idle" => CoreFlow::idle_timeout(limit),
+            "initial" => CoreFlow::initial_timeout(limit),
+            "completion" => CoreFlow::completion_timeout(limit),
+            "take" => CoreFlow::take_within(limit),
+            _ => CoreFlow::drop_within(limit),
+        }))
+    }
+
+    /// `function` makes a last element of an exception, or None.
+    #[staticmethod]
+    #[pyo3(signature = (function, /))]
+    fn recover(function: Function) -> Self {
+        let recover = CoreFlow::recover(move |error: &Error| {
+            let answer = inside(|py| {
+                function.call(py, (errors::exception(py, error)?,), |answer| {
+                    Ok((!answer.is_none()).then(|| Element::from(answer)))
+                })
+            });
+            answer.transpose()
         });
-        Ok(Self::plain(&sized.named("size").via(buffer)))
+        Self::plain(&CoreFlow::map(Ok).named("recover").via(recover).via(or_fail()))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (source, /))]
+    fn recover_with(source: &FlowSource) -> PyResult<Self> {
+        Ok(Self::plain(&CoreFlow::recover_with(source.0.get()?.map_mat(|_| NotUsed))))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (n, ordered, function, /))]
+    fn map_parallel(n: Count, ordered: bool, function: Function) -> PyResult<Self> {
+        let work = move |input| function.map(input);
+        let flow = if ordered {
+            CoreFlow::map_parallel(n.0, work)
+        } else {
+            CoreFlow::map_parallel_unordered(n.0, work)
+        };
+        Ok(Self::plain(&flow.map_err(refused)?))
+    }
+
+    /// `start` gets an element and a promise, begins the work, and answers a function that stops it.
+    #[staticmethod]
+    #[pyo3(signature = (n, ordered, start, /))]
+    fn map_async(n: Count, ordered: bool, start: Function) -> PyResult<Self> {
+        let work = move |input| Work::start(&start, &input);
+        let flow = if ordered {
+            CoreFlow::map_async(n.0, work)
+        } else {
+            CoreFlow::map_async_unordered(n.0, work)
+        };
+        Ok(Self::plain(&flow.map_err(refused)?))
+    }
+
+    #[staticmethod]
+    fn switch() -> Self {
+        Self::of(CoreFlow::switch().map_mat(|switch| materialise(FlowSwitch::new(switch))))
+    }
+
+    /// Each element through all branches, through one that has room, or the one that is chosen.
+    #[staticmethod]
+    #[pyo3(signature = (branches, balance, choose, /))]
+    #[expect(clippy::needless_pass_by_value, reason = "a signature of Python's")]
+    fn fan(
+        branches: Vec<PyRef<'_, FlowStage>>,
+        balance: bool,
+        choose: Option<Function>,
+    ) -> PyResult<Self> {
+        let branches: PyResult<Vec<_>> =
+            branches.iter().map(|branch| Ok(branch.0.get()?.clone())).collect();
+        Ok(Self::of(match choose {
+            None if balance => CoreFlow::balance(branches?).map_mat(listed),
+            None => CoreFlow::broadcast(branches?).map_mat(listed),
+            Some(choose) => {
+                let partition = CoreFlow::partition(branches?, branch);
+                numbered(choose, "choose").via_mat(partition, |_, mats| listed(mats))
+            }
+        }))
     }
 
     #[pyo3(signature = (flow, keep, /))]

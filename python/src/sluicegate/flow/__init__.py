@@ -24,16 +24,20 @@ from sluicegate.flow._edge import EdgeOptions as EdgeOptions
 from sluicegate.flow._edge import Offer as Offer
 from sluicegate.flow._edge import OfferStatus as OfferStatus
 from sluicegate.flow._edge import Overflow as Overflow
+from sluicegate.flow._hub import Hub as Hub
+from sluicegate.flow._hub import HubPolicy as HubPolicy
+from sluicegate.flow._hub import HubSubscriber as HubSubscriber
+from sluicegate.flow._hub import MergeHub as MergeHub
+from sluicegate.flow._hub import Switch as Switch
 from sluicegate.flow._run import Manual as Manual
 from sluicegate.flow._run import Outlet as Outlet
 from sluicegate.flow._scope import Demand as Demand
 from sluicegate.flow._scope import Scope as Scope
 from sluicegate.flow._scope import Stage as Stage
 from sluicegate.flow._sink import Sink as Sink
+from sluicegate.flow._source import source as source
 from sluicegate.flow._stage import Flow as Flow
 
-source = Source.make
-"""A decorator: a generator function without arguments becomes a source that runs at will."""
 map = Flow.map  # noqa: A001
 """``Flow.map``, as a decorator."""
 tap = Flow.tap
@@ -42,6 +46,8 @@ filter = Flow.filter  # noqa: A001
 """``Flow.filter``, as a decorator."""
 filter_map = Flow.filter_map
 """``Flow.filter_map``, as a decorator."""
+expand = Flow.expand
+"""``Flow.expand``, as a decorator."""
 take_while = Flow.take_while
 """``Flow.take_while``, as a decorator."""
 drop_while = Flow.drop_while
@@ -52,7 +58,11 @@ __all__ = [
     "Demand",
     "EdgeOptions",
     "Flow",
+    "Hub",
+    "HubPolicy",
+    "HubSubscriber",
     "Manual",
+    "MergeHub",
     "Offer",
     "OfferStatus",
     "Outlet",
@@ -64,7 +74,9 @@ __all__ = [
     "Source",
     "Stage",
     "Status",
+    "Switch",
     "drop_while",
+    "expand",
     "filter",
     "filter_map",
     "map",

@@ -6,15 +6,22 @@ refers to is visible to the garbage collector, and nothing in it belongs to a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import AsyncIterable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sluicegate import _core
-from sluicegate.flow._edge import EdgeOptions
+from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
+from sluicegate.flow._fluent import Fluent
+from sluicegate.flow._hub import MergeHub
 from sluicegate.flow._run import Manual, Outlet
 from sluicegate.flow._scope import BUILDING, Scope
+from sluicegate.flow._task import read_into, start_task
 
 if TYPE_CHECKING:
+    from sluicegate import Item
+    from sluicegate._feed import FeedBase
+    from sluicegate._stream import InputBase
     from sluicegate.flow._sink import Sink
     from sluicegate.flow._stage import Flow
 
@@ -25,10 +32,6 @@ O = TypeVar("O")  # noqa: E741
 N = TypeVar("N")
 R = TypeVar("R")
 S = TypeVar("S")
-A = TypeVar("A")
-
-LEFT, RIGHT = True, False
-"""Which materialised value stays."""
 
 
 class RunnableGraph(Generic[M_co]):
@@ -52,7 +55,7 @@ class RunnableGraph(Generic[M_co]):
             BUILDING.scope = outer
 
 
-class Source(Generic[T_co, M_co]):
+class Source(Fluent[T_co, M_co]):
     """A blueprint with one output of elements T; running it yields a control M.
 
     Immutable, and can be used as often as one likes. M is None where there is nothing to control.
@@ -91,6 +94,115 @@ class Source(Generic[T_co, M_co]):
     def failed(error: BaseException) -> Source[Any, None]:
         """No element, and this failure."""
         return Source(lambda: _core.FlowSource.failed(error))
+
+    @staticmethod
+    def tick(every: float, value: T) -> Source[T, None]:
+        """``value`` each time ``every`` seconds have passed. One nobody asked for is left out."""
+        return Source(lambda: _core.FlowSource.tick(every, value))
+
+    @staticmethod
+    def fetch(function: Callable[[int, int], Iterable[T]]) -> Source[T, None]:
+        """Rows by position: ``function(first, n)`` gives that many, fewer of them at the end.
+
+        Behind ``page(64, 48)`` it fetches 64 rows, and then 48 each time 48 have left.
+        """
+        return Source(lambda: _core.FlowSource.fetch(function))
+
+    @staticmethod
+    def pages(
+        first: S, function: Callable[[S], tuple[Iterable[T], S | None]], *, ahead: int = 0
+    ) -> Source[T, None]:
+        """Rows by the page: ``function`` gets where a page begins, and gives its rows and the next.
+
+        A page is fetched when a row is wanted and none is left; or, once a first row was wanted,
+        as soon as no more than ``ahead`` rows are left.
+        """
+        return Source(lambda: _core.FlowSource.pages(first, ahead, function))
+
+    @staticmethod
+    def from_async(
+        make: Callable[[], AsyncIterable[T]],
+        options: EdgeOptions | None = None,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Source[T, None]:
+        """What ``make`` gives, read by a task: of ``loop``, or of the loop that is running then.
+
+        The task waits while the edge is full, and closes the generator when nobody wants more.
+        """
+
+        def begin(control: Manual[T]) -> None:
+            start_task(read_into(make, control), loop)
+
+        return Source.manual(options).map_mat(begin)
+
+    @staticmethod
+    def wire(stream: InputBase) -> Source[Item, None]:
+        """The items of a request's stream: asking for one grants credit for another (L10).
+
+        Runs once. Cancelled, it gives the stream up.
+        """
+        core = _core.FlowSource.wire(stream._core)
+        return Source(lambda: core)
+
+    @staticmethod
+    def feed(feed: FeedBase) -> Source[Item, None]:
+        """The items of a live feed. Runs once. Cancelled, it gives the feed up."""
+        core = _core.FlowSource.feed(feed._core)
+        return Source(lambda: core)
+
+    @staticmethod
+    def merge_hub(options: EdgeOptions | None = None) -> Source[Any, MergeHub[Any]]:
+        """What the sinks of its control give, each behind an edge."""
+        edge = (options or EdgeOptions())._row
+        return Source(lambda: _core.FlowSource.merge_hub(edge).map_mat(MergeHub))
+
+    @staticmethod
+    def merge_all(sources: Iterable[Source[T, N]]) -> Source[T, list[N]]:
+        """The elements of all sources as they come; those that have one take turns."""
+        every = tuple(sources)
+        return Source(lambda: _core.FlowSource.together([one._make() for one in every], True))
+
+    @staticmethod
+    def concat_all(sources: Iterable[Source[T, N]]) -> Source[T, list[N]]:
+        """All elements of the first source, then those of the next."""
+        every = tuple(sources)
+        return Source(lambda: _core.FlowSource.together([one._make() for one in every], False))
+
+    @staticmethod
+    def combine(sources: Iterable[Source[T, N]]) -> Source[list[T], list[N]]:
+        """Lists of an element of each source. Ends as soon as one of them has ended."""
+        every = tuple(sources)
+        return Source(lambda: _core.FlowSource.combine([one._make() for one in every]))
+
+    def zip(self, other: Source[O, Any]) -> Source[tuple[T_co, O], M_co]:
+        """Pairs of an element of each. Ends as soon as a side has ended."""
+        return self.zip_with(other, _pair)
+
+    def zip_with(self, other: Source[O, Any], function: Callable[[T_co, O], R]) -> Source[R, M_co]:
+        """What ``function`` makes of an element of each."""
+        return Source(lambda: self._make().zip_with(other._make(), function))
+
+    def merge(self, other: Source[O, Any]) -> Source[T_co | O, M_co]:
+        """The elements of both as they come. Keeps the source's materialised value."""
+        return Source(lambda: self._make().merge(other._make()))
+
+    def merge_prefer(self, others: Iterable[Source[O, Any]]) -> Source[T_co | O, M_co]:
+        """The elements of the source before those of the others, whenever both have one."""
+        every = tuple(others)
+        return Source(lambda: self._make().merge_prefer([one._make() for one in every]))
+
+    def concat(self, following: Source[O, Any]) -> Source[T_co | O, M_co]:
+        """The elements of the source, then those of ``following``."""
+        return Source(lambda: self._make().concat(following._make()))
+
+    def retry(self, attempts: int, first: float = 0.1, most: float = 10.0) -> Source[T_co, None]:
+        """The source run again, from its start, each time it fails: so many runs in all.
+
+        The wait before the second run is ``first`` seconds, and twice as long each time, up to
+        ``most``. Elements that were handed down stay so. The last failure passes.
+        """
+        return Source(lambda: self._make().retry(attempts, first, most))
 
     @staticmethod
     def unfold(first: S, function: Callable[[S], tuple[S, T] | None]) -> Source[T, None]:
@@ -145,56 +257,6 @@ class Source(Generic[T_co, M_co]):
         """The same, for ``with`` or ``async with``: leaving the block cancels it."""
         return self.run(scope, options)
 
-    def map(self, function: Callable[[T_co], O]) -> Source[O, M_co]:
-        """Each element through ``function``."""
-        return self._then(lambda: _core.FlowStage.map(function))
-
-    def tap(self, look: Callable[[T_co], object]) -> Source[T_co, M_co]:
-        """Shows each element to ``look``."""
-        return self._then(lambda: _core.FlowStage.tap(look))
-
-    def filter(self, passes: Callable[[T_co], object]) -> Source[T_co, M_co]:
-        """The elements that ``passes`` says true of."""
-        return self._then(lambda: _core.FlowStage.filter(passes))
-
-    def filter_map(self, function: Callable[[T_co], O | None]) -> Source[O, M_co]:
-        """Each element through ``function``; what it gives None for is dropped."""
-        return self._then(lambda: _core.FlowStage.filter_map(function))
-
-    def scan(self, first: A, function: Callable[[A, T_co], A]) -> Source[A, M_co]:
-        """Each state of ``function`` over the elements."""
-        return self._then(lambda: _core.FlowStage.scan(first, function))
-
-    def fold(self, first: A, function: Callable[[A, T_co], A]) -> Source[A, M_co]:
-        """The last state of ``function`` over all elements, at the end."""
-        return self._then(lambda: _core.FlowStage.fold(first, function))
-
-    def take(self, n: int) -> Source[T_co, M_co]:
-        """The first ``n`` elements; cancels the upstream straight after the last."""
-        return self._then(lambda: _core.FlowStage.take(n))
-
-    def drop(self, n: int) -> Source[T_co, M_co]:
-        """All but the first ``n`` elements."""
-        return self._then(lambda: _core.FlowStage.drop(n))
-
-    def take_while(self, passes: Callable[[T_co], object]) -> Source[T_co, M_co]:
-        """The elements up to the first that ``passes`` says false of."""
-        return self._then(lambda: _core.FlowStage.take_while(passes))
-
-    def drop_while(self, skips: Callable[[T_co], object]) -> Source[T_co, M_co]:
-        """All from the first element on that ``skips`` says false of."""
-        return self._then(lambda: _core.FlowStage.drop_while(skips))
-
-    def buffer(
-        self,
-        options: EdgeOptions | None = None,
-        *,
-        size: Callable[[T_co], int] | None = None,
-    ) -> Source[T_co, M_co]:
-        """A boundary: what is above runs on a thread of its own, ahead by what the edge holds."""
-        edge, size = edge_of(options, size)
-        return self._then(lambda: _core.FlowStage.buffer(edge, size))
-
     def _then(self, make: Callable[[], _core.FlowStage]) -> Source[Any, M_co]:
         make()
         return Source(lambda: self._make().via(make(), LEFT))
@@ -203,11 +265,5 @@ class Source(Generic[T_co, M_co]):
         return "<sluicegate.flow.Source>"
 
 
-def edge_of(
-    options: EdgeOptions | None, size: Callable[[T], int] | None
-) -> tuple[tuple[int, int | None, int], Callable[[T], int] | None]:
-    """An edge, and who tells the bytes of elements: ``len``, if they count and nobody is named."""
-    options = options or EdgeOptions()
-    if options.bytes is not None and size is None:
-        size = cast(Callable[[T], int], len)
-    return options._row, size
+def _pair(left: T, right: O) -> tuple[T, O]:
+    return left, right

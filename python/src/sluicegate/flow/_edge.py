@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, TypeVar, cast
 
 from sluicegate import _core
+
+T = TypeVar("T")
+
+LEFT, RIGHT = True, False
+"""Which materialised value stays."""
 
 
 class Overflow(Enum):
@@ -78,3 +84,13 @@ class Offer:
 Offer.ENQUEUED = Offer(OfferStatus.ENQUEUED)
 Offer.DROPPED = Offer(OfferStatus.DROPPED)
 Offer.QUEUE_CLOSED = Offer(OfferStatus.QUEUE_CLOSED)
+
+
+def edge_of(
+    options: EdgeOptions | None, size: Callable[[T], int] | None
+) -> tuple[tuple[int, int | None, int], Callable[[T], int] | None]:
+    """An edge, and who tells the bytes of elements: ``len``, if they count and nobody is named."""
+    options = options or EdgeOptions()
+    if options.bytes is not None and size is None:
+        size = cast(Callable[[T], int], len)
+    return options._row, size

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
 from sluicegate.flow._completion import Completion
 from sluicegate.flow._edge import EdgeOptions
+from sluicegate.flow._hub import Hub
 from sluicegate.flow._run import Outlet
+
+if TYPE_CHECKING:
+    from sluicegate import Item
+    from sluicegate._stream import OutputBase
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -62,6 +67,70 @@ class Sink(Generic[I_contra, M_co]):
         edge = (options or EdgeOptions())._row
         return Sink(lambda: _core.FlowSink.outlet(edge).map_mat(Outlet))
 
+    @staticmethod
+    def broadcast_hub(capacity: int = 16, *, replay: int = 0) -> Sink[T, Hub[T]]:
+        """Shares what comes with everybody who subscribes at the hub.
+
+        It holds at most ``capacity`` elements that it has not shared yet, and puts the last
+        ``replay`` that it shared into the buffer of each newcomer.
+        """
+        return Sink(lambda: _core.FlowSink.broadcast_hub(capacity, replay).map_mat(Hub))
+
+    @staticmethod
+    def wire(stream: OutputBase) -> Sink[Any, Completion[None]]:
+        """Emits each element to a request's scalar stream, and closes it at the end. Runs once.
+
+        The next is asked for once the stream has taken the last: without credit all waits (L9).
+        """
+        core = _core.FlowSink.wire(stream._core).map_mat(Completion)
+        return Sink(lambda: core)
+
+    @staticmethod
+    def wire_items(
+        stream: OutputBase,
+    ) -> Sink[Item | tuple[Any, dict[str, Any] | None], Completion[None]]:
+        """The same for a sequence stream: items, or tuples of a value and its metadata."""
+        core = _core.FlowSink.wire_items(stream._core).map_mat(Completion)
+        return Sink(lambda: core)
+
+    @staticmethod
+    def broadcast(
+        branches: Iterable[Sink[T, R]],
+        options: EdgeOptions | None = None,
+        *,
+        end_with_first: bool = False,
+    ) -> Sink[T, list[R]]:
+        """Every element to every branch, each behind an edge; the slowest sets the pace.
+
+        A branch that cancels leaves the others running, unless they are to end with the first.
+        """
+        return _fan(branches, options, end_with_first)
+
+    @staticmethod
+    def balance(
+        branches: Iterable[Sink[T, R]],
+        options: EdgeOptions | None = None,
+        *,
+        end_with_first: bool = False,
+    ) -> Sink[T, list[R]]:
+        """Each element to one branch that has room for it; branches with room take turns."""
+        return _fan(branches, options, end_with_first, balance=True)
+
+    @staticmethod
+    def partition(
+        branches: Iterable[Sink[T, R]],
+        choose: Callable[[T], int],
+        options: EdgeOptions | None = None,
+        *,
+        end_with_first: bool = False,
+    ) -> Sink[T, list[R]]:
+        """Each element to the branch whose number ``choose`` says, from 0.
+
+        An element for a full branch holds up those behind it. A number that no branch has fails
+        the stream with InvalidArgument.
+        """
+        return _fan(branches, options, end_with_first, choose=choose)
+
     def map_mat(self, function: Callable[[M_co], R]) -> Sink[I_contra, R]:
         """The same with another materialised value."""
         return Sink(lambda: self._make().map_mat(function))
@@ -72,3 +141,20 @@ class Sink(Generic[I_contra, M_co]):
 
     def __repr__(self) -> str:
         return "<sluicegate.flow.Sink>"
+
+
+def _fan(
+    branches: Iterable[Sink[T, R]],
+    options: EdgeOptions | None,
+    end_with_first: bool,
+    *,
+    balance: bool = False,
+    choose: Callable[[T], int] | None = None,
+) -> Sink[T, list[R]]:
+    every, edge = tuple(branches), (options or EdgeOptions())._row
+
+    def make() -> _core.FlowSink:
+        cores = [branch._make() for branch in every]
+        return _core.FlowSink.fan(cores, balance, choose, edge, end_with_first)
+
+    return Sink(make)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
-from sluicegate.flow._blueprint import LEFT, RIGHT, edge_of
-from sluicegate.flow._edge import EdgeOptions
+from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
+from sluicegate.flow._hub import Switch
+from sluicegate.flow._task import loop_of_the_run, starter
 
 if TYPE_CHECKING:
+    from sluicegate.flow._blueprint import Source
     from sluicegate.flow._sink import Sink
 
 I = TypeVar("I")  # noqa: E741
@@ -94,6 +97,162 @@ class Flow(Generic[I_contra, O_co, M_co]):
         edge, size = edge_of(options, size)
         return Flow(lambda: _core.FlowStage.buffer(edge, size))
 
+    @staticmethod
+    def map_parallel(
+        n: int, function: Callable[[I], O], *, ordered: bool = True
+    ) -> Flow[I, O, None]:
+        """Each element through ``function`` on ``n`` threads of the scope.
+
+        At most ``n`` elements are in work or wait for their turn. In order, or as they are done.
+        """
+        return Flow(lambda: _core.FlowStage.map_parallel(n, ordered, function))
+
+    @staticmethod
+    def map_async(
+        n: int,
+        function: Callable[[I], Awaitable[O]],
+        *,
+        ordered: bool = True,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Flow[I, O, None]:
+        """Each element through a coroutine, at most ``n`` at once: in order, or as they are done.
+
+        They run in ``loop``, or in the loop that is running where the graph is run. A coroutine
+        that nobody waits for any more is cancelled.
+        """
+
+        def make() -> _core.FlowStage:
+            there = loop_of_the_run(loop)
+            start = function if there is None else starter(function, there)
+            return _core.FlowStage.map_async(n, ordered, start)
+
+        return Flow(make)
+
+    @staticmethod
+    def batch(n: int, within: float | None = None) -> Flow[T, list[T], None]:
+        """Groups of ``n`` elements; the last may be shorter.
+
+        With ``within``, groups of fewer once so many seconds have passed since their first.
+        """
+        return Flow(lambda: _core.FlowStage.batch(n, within))
+
+    @staticmethod
+    def batch_bytes(limit: int, size: Callable[[T], int]) -> Flow[T, list[T], None]:
+        """Groups of at most ``limit`` bytes, as ``size`` tells them.
+
+        An element that is larger is a group of its own.
+        """
+        return Flow(lambda: _core.FlowStage.batch_bytes(limit, size))
+
+    @staticmethod
+    def sliding(size: int, step: int = 1) -> Flow[T, list[T], None]:
+        """Windows of ``size`` elements in a row, each ``step`` after the one before."""
+        return Flow(lambda: _core.FlowStage.sliding(size, step))
+
+    @staticmethod
+    def expand(function: Callable[[I], Iterable[O]]) -> Flow[I, O, None]:
+        """Each element into as many as ``function`` makes of it, lazily.
+
+        The next element is asked for once the last of these has left and more is wanted.
+        """
+        return Flow(lambda: _core.FlowStage.expand(function))
+
+    @staticmethod
+    def flatten() -> Flow[Iterable[O], O, None]:
+        """The elements of each iterable that comes, one by one."""
+        return Flow(_core.FlowStage.flatten)
+
+    @staticmethod
+    def page(size: int, mark: int | None = None) -> Flow[Any, Any, None]:
+        """Reads ``size`` elements ahead of demand, and as many more once ``mark`` have left.
+
+        The mark is three quarters unless told otherwise.
+        """
+        return Flow(lambda: _core.FlowStage.page(size, mark))
+
+    @staticmethod
+    def throttle(elements: int, per: float, burst: int = 1) -> Flow[Any, Any, None]:
+        """At most ``elements`` in each ``per`` seconds, and ``burst`` at once after a pause."""
+        return Flow(lambda: _core.FlowStage.throttle(elements, per, burst))
+
+    @staticmethod
+    def delay(by: float, room: int = 16) -> Flow[Any, Any, None]:
+        """Each element ``by`` seconds later than it came; holds ``room`` of them at most."""
+        return Flow(lambda: _core.FlowStage.delay(by, room))
+
+    @staticmethod
+    def debounce(quiet: float) -> Flow[Any, Any, None]:
+        """The latest element, once none has come for ``quiet`` seconds, or at the end."""
+        return Flow(lambda: _core.FlowStage.debounce(quiet))
+
+    @staticmethod
+    def conflate(seed: Callable[[I], A], aggregate: Callable[[A, I], A]) -> Flow[I, A, None]:
+        """Never holds the upstream back: folds what comes before the next output is wanted.
+
+        The fold begins with what ``seed`` makes of the first element.
+        """
+        return Flow(lambda: _core.FlowStage.conflate(seed, aggregate))
+
+    @staticmethod
+    def idle_timeout(limit: float) -> Flow[Any, Any, None]:
+        """Fails with TimedOut if an element was asked for and none has come for so long."""
+        return Flow(lambda: _core.FlowStage.within("idle", limit))
+
+    @staticmethod
+    def initial_timeout(limit: float) -> Flow[Any, Any, None]:
+        """Fails with TimedOut if no first element has come so long after the start."""
+        return Flow(lambda: _core.FlowStage.within("initial", limit))
+
+    @staticmethod
+    def completion_timeout(limit: float) -> Flow[Any, Any, None]:
+        """Fails with TimedOut if the upstream has not ended so long after the start."""
+        return Flow(lambda: _core.FlowStage.within("completion", limit))
+
+    @staticmethod
+    def take_within(time: float) -> Flow[Any, Any, None]:
+        """What comes within ``time`` seconds of the start; then the upstream is cancelled."""
+        return Flow(lambda: _core.FlowStage.within("take", time))
+
+    @staticmethod
+    def drop_within(time: float) -> Flow[Any, Any, None]:
+        """What comes later than ``time`` seconds after the start."""
+        return Flow(lambda: _core.FlowStage.within("drop", time))
+
+    @staticmethod
+    def recover(function: Callable[[BaseException], O | None]) -> Flow[Any, O, None]:
+        """If the upstream fails, ``function`` may make a last element of the exception.
+
+        None lets the failure pass.
+        """
+        return Flow(lambda: _core.FlowStage.recover(function))
+
+    @staticmethod
+    def recover_with(source: Source[O, Any]) -> Flow[Any, O, None]:
+        """If the upstream fails, goes on with ``source``, whose own failure passes."""
+        return Flow(lambda: _core.FlowStage.recover_with(source._make()))
+
+    @staticmethod
+    def switch() -> Flow[Any, Any, Switch]:
+        """Passes everything on, until its control ends the run from outside."""
+        return Flow(lambda: _core.FlowStage.switch().map_mat(Switch))
+
+    @staticmethod
+    def broadcast(branches: Iterable[Flow[I, O, N]]) -> Flow[I, O, list[N]]:
+        """Every element through every branch; what they give is merged as it comes."""
+        return _fan(branches, balance=False)
+
+    @staticmethod
+    def balance(branches: Iterable[Flow[I, O, N]]) -> Flow[I, O, list[N]]:
+        """Each element through one branch that has room for it."""
+        return _fan(branches, balance=True)
+
+    @staticmethod
+    def partition(
+        branches: Iterable[Flow[I, O, N]], choose: Callable[[I], int]
+    ) -> Flow[I, O, list[N]]:
+        """Each element through the branch whose number ``choose`` says, from 0."""
+        return _fan(branches, balance=False, choose=choose)
+
     def via(self, following: Flow[O_co, O, Any]) -> Flow[I_contra, O, M_co]:
         """The flow, then ``following``. Keeps the flow's materialised value."""
         return Flow(lambda: self._make().via(following._make(), LEFT))
@@ -126,3 +285,10 @@ class Flow(Generic[I_contra, O_co, M_co]):
 
     def __repr__(self) -> str:
         return "<sluicegate.flow.Flow>"
+
+
+def _fan(
+    branches: Iterable[Flow[I, O, N]], *, balance: bool, choose: Callable[[I], int] | None = None
+) -> Flow[I, O, list[N]]:
+    every = tuple(branches)
+    return Flow(lambda: _core.FlowStage.fan([one._make() for one in every], balance, choose))

@@ -1,0 +1,118 @@
+//! Controls of the stages that many join or leave, and of the one that ends a run.
+
+use pyo3::prelude::*;
+use sluicegate::flow::{Hub, HubPolicy, MergeHub, Overflow, Switch};
+use sluicegate::{Error, ErrorKind};
+
+use super::blueprint::none;
+use super::element::Element;
+use super::scope::seconds;
+use super::sink::FlowSink;
+use super::source::{FlowSource, refused};
+use crate::attach;
+use crate::errors;
+use crate::fork::Owned;
+use crate::number::Count;
+
+/// name, demand, held, lost.
+type SubscriberRow = (String, u64, u64, u64);
+
+/// The core of `sluicegate.flow.Hub`.
+#[pyclass(frozen, module = "sluicegate._core")]
+pub(crate) struct FlowHub(Owned<Hub<Element>>);
+
+impl FlowHub {
+    pub(super) fn new(hub: Hub<Element>) -> Self {
+        FlowHub(Owned::new(hub))
+    }
+}
+
+fn policy(number: u8, limit: Option<f64>) -> PyResult<HubPolicy> {
+    Ok(match (number, limit) {
+        (0, None) => HubPolicy::Wait,
+        (0, Some(limit)) => HubPolicy::WaitAtMost(seconds(limit)?),
+        (1, _) => HubPolicy::Drop(Overflow::DropHead),
+        (2, _) => HubPolicy::Drop(Overflow::DropTail),
+        (3, _) => HubPolicy::Drop(Overflow::DropNew),
+        (4, _) => HubPolicy::Drop(Overflow::DropBuffer),
+        (5, _) => HubPolicy::Disconnect,
+        _ => return Err(refused(Error::new(ErrorKind::InvalidArgument, "no policy of a hub"))),
+    })
+}
+
+#[pymethods]
+impl FlowHub {
+    /// A source that runs once.
+    #[pyo3(signature = (policy, limit, capacity, /))]
+    fn subscribe(&self, policy: u8, limit: Option<f64>, capacity: Count) -> PyResult<FlowSource> {
+        let source = self.0.get()?.subscribe_with(self::policy(policy, limit)?, capacity.0);
+        Ok(FlowSource::of(source.map_err(refused)?.map_mat(|_| none())))
+    }
+
+    fn subscribers(&self, py: Python<'_>) -> PyResult<Vec<SubscriberRow>> {
+        let hub = self.0.get()?;
+        let all = attach::detach(py, || hub.subscribers());
+        Ok(all.into_iter().map(|one| (one.name, one.demand, one.held, one.lost)).collect())
+    }
+
+    #[getter]
+    fn is_over(&self) -> PyResult<bool> {
+        Ok(self.0.get()?.is_over())
+    }
+}
+
+/// The core of `sluicegate.flow.MergeHub`.
+#[pyclass(frozen, module = "sluicegate._core")]
+pub(crate) struct FlowMergeHub(Owned<MergeHub<Element>>);
+
+impl FlowMergeHub {
+    pub(super) fn new(hub: MergeHub<Element>) -> Self {
+        FlowMergeHub(Owned::new(hub))
+    }
+}
+
+#[pymethods]
+impl FlowMergeHub {
+    fn sink(&self) -> PyResult<FlowSink> {
+        Ok(FlowSink::of(self.0.get()?.sink().map_mat(|_| none())))
+    }
+
+    fn complete(&self, py: Python<'_>) -> PyResult<()> {
+        let hub = self.0.get()?;
+        attach::detach(py, || hub.complete());
+        Ok(())
+    }
+
+    #[getter]
+    fn failures(&self) -> PyResult<u64> {
+        Ok(self.0.get()?.failures())
+    }
+
+    #[getter]
+    fn last_failure<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.get()?.last_failure().map(|error| errors::exception(py, &error)).transpose()
+    }
+}
+
+/// The core of `sluicegate.flow.Switch`.
+#[pyclass(frozen, module = "sluicegate._core")]
+pub(crate) struct FlowSwitch(Owned<Switch>);
+
+impl FlowSwitch {
+    pub(super) fn new(switch: Switch) -> Self {
+        FlowSwitch(Owned::new(switch))
+    }
+}
+
+#[pymethods]
+impl FlowSwitch {
+    /// False if that was done before.
+    #[pyo3(signature = (reason, /))]
+    fn cancel(&self, py: Python<'_>, reason: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let (switch, reason) = (self.0.get()?, reason.map(errors::failure));
+        Ok(attach::detach(py, || match reason {
+            None => switch.cancel(),
+            Some(reason) => switch.cancel_with(reason),
+        }))
+    }
+}
