@@ -17,12 +17,8 @@ var kinds = []sluicegate.Kind{
 	sluicegate.ErrHandshake, sluicegate.ErrChecksum, sluicegate.ErrUnbounded, sluicegate.ErrRemote,
 	sluicegate.ErrIO, sluicegate.ErrSpawn, sluicegate.ErrForked, sluicegate.ErrBroken,
 	sluicegate.ErrPanic, sluicegate.ErrNoHandler, sluicegate.ErrLimitReached, sluicegate.ErrWrongMode,
-	sluicegate.ErrFeedOverrun,
-	sluicegate.ErrBufferOverflow,
-	sluicegate.ErrStageFailed,
-	sluicegate.ErrAlreadySubscribed,
-	sluicegate.ErrScopeShutDown,
-	sluicegate.ErrPlanRefused,
+	sluicegate.ErrFeedOverrun, sluicegate.ErrBufferOverflow, sluicegate.ErrStageFailed,
+	sluicegate.ErrAlreadySubscribed, sluicegate.ErrScopeShutDown, sluicegate.ErrPlanRefused,
 }
 
 // Every kind of the library's table has its sentinel here: a kind added there fails this test.

@@ -1319,6 +1319,42 @@ typedef struct {
   void (*release)(void *ctx);
 } sluice_folder;
 
+/**
+ * Makes any number of elements of one. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Puts what comes out on the list, which is borrowed.
+   */
+  int32_t (*call)(void *ctx, void *value, const sluice_elements *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_expander;
+
+/**
+ * Says which of several an element is for. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes a number from 0 to `out`; one that is too large fails the stream.
+   */
+  int32_t (*call)(void *ctx, void *value, size_t *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_chooser;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -5346,6 +5382,312 @@ sluice_status sluice_flow_named(const sluice_flow *flow,
                                 const char *name,
                                 size_t name_len,
                                 sluice_flow **out);
+
+/**
+ * Groups of `n`, the last one of what is left. The value of each element that comes out is a
+ * sluice_elements.
+ *
+ * n        elements, at least 1
+ * micros   a group goes so many microseconds after its first element came, even if it is smaller;
+ *          UINT64_MAX: when it is full
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_batch(uint64_t n, uint64_t micros, sluice_flow **out, sluice_error **err);
+
+/**
+ * Groups that have so many bytes at most, by what elements say of themselves; one that is larger is a
+ * group of its own. The value of each element that comes out is a sluice_elements.
+ *
+ * bytes    at least 1
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_batch_bytes(uint64_t bytes,
+                                      sluice_flow **out,
+                                      sluice_error **err);
+
+/**
+ * Windows of `size` elements, each beginning `step` elements after the one before. The value of each
+ * element that comes out is a sluice_elements.
+ *
+ * size, step  elements, at least 1
+ * out         the blueprint, yours to release
+ * err         may be NULL
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_flow_sliding(uint64_t size,
+                                  uint64_t step,
+                                  sluice_flow **out,
+                                  sluice_error **err);
+
+/**
+ * Asks for elements a page at a time: the next `size` once no more than `mark` are left of it.
+ *
+ * size     elements, at least 1
+ * mark     elements, less than size; UINT64_MAX: a quarter of size
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_page(uint64_t size, uint64_t mark, sluice_flow **out, sluice_error **err);
+
+/**
+ * Any number of elements for each one.
+ *
+ * expander  taken over
+ * out       the blueprint, yours to release
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_flow_expand(const sluice_expander *expander, sluice_flow **out);
+
+/**
+ * Never holds back what is above: what comes before the next output is wanted is folded into it.
+ *
+ * folder   taken over; what came together so far is its state
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_conflate(const sluice_folder *folder, sluice_flow **out);
+
+/**
+ * At most so many elements in each time on average, and at most `burst` at once after a pause. What is
+ * too fast waits above.
+ *
+ * elements, burst  at least 1
+ * per_micros       microseconds, at least 1
+ * out              the blueprint, yours to release
+ * err              may be NULL
+ * returns          SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a 0
+ * threads          any number at once; does not wait
+ */
+sluice_status sluice_flow_throttle(uint64_t elements,
+                                   uint64_t per_micros,
+                                   uint64_t burst,
+                                   sluice_flow **out,
+                                   sluice_error **err);
+
+/**
+ * Each element later than it came, in order.
+ *
+ * by_micros  microseconds, at least 1
+ * room       elements that it holds at most; more wait above; at least 1
+ * out        the blueprint, yours to release
+ * err        may be NULL
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a 0
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_flow_delay(uint64_t by_micros,
+                                uint64_t room,
+                                sluice_flow **out,
+                                sluice_error **err);
+
+/**
+ * The latest element, once none has come for a time, or at the end; those that it displaced are
+ * dropped. Never holds back what is above.
+ *
+ * quiet_micros  microseconds, at least 1
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_flow_debounce(uint64_t quiet_micros, sluice_flow **out);
+
+/**
+ * Fails with SLUICE_TIMED_OUT if an element was asked for and none has come for a time. Time in which
+ * nothing is wanted does not count.
+ *
+ * limit_micros  microseconds, at least 1
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_flow_idle_timeout(uint64_t limit_micros,
+                                       sluice_flow **out);
+
+/**
+ * Fails with SLUICE_TIMED_OUT if no first element has come within a time of the start.
+ *
+ * limit_micros  microseconds, at least 1
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_flow_initial_timeout(uint64_t limit_micros, sluice_flow **out);
+
+/**
+ * Fails with SLUICE_TIMED_OUT if what is above has not ended within a time of the start.
+ *
+ * limit_micros  microseconds, at least 1
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_flow_completion_timeout(uint64_t limit_micros, sluice_flow **out);
+
+/**
+ * What comes within a time of the start; then what is above is cancelled.
+ *
+ * time_micros  microseconds, at least 1
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_take_within(uint64_t time_micros, sluice_flow **out);
+
+/**
+ * What comes later than a time after the start. For each element that is dropped another is asked for.
+ *
+ * time_micros  microseconds, at least 1
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_drop_within(uint64_t time_micros,
+                                      sluice_flow **out);
+
+/**
+ * Each element through a function, on `n` threads of the scope at once.
+ *
+ * n        threads, at least 1; no more elements are in work or wait for their turn
+ * ordered  in the order they came; otherwise as soon as they are done
+ * mapper   taken over; called by several threads at once
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for an n of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_map_parallel(uint64_t n,
+                                       bool ordered,
+                                       const sluice_mapper *mapper,
+                                       sluice_flow **out,
+                                       sluice_error **err);
+
+/**
+ * If what is above fails, goes on with another source, whose own failure passes. Nothing of that
+ * source is kept in sluice_run: its controls are its own affair.
+ *
+ * source   stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_recover_with(const sluice_source *source, sluice_flow **out);
+
+/**
+ * A source run again, from its start, each time it fails. Elements that were handed down stay so. The
+ * last failure passes. Nothing of the source is kept in sluice_run.
+ *
+ * source                     stays yours
+ * attempts                   runs in all, at least 1
+ * first_micros, most_micros  the wait before the second run, and twice as long each time up to most
+ * out                        the blueprint, yours to release
+ * err                        may be NULL
+ * returns                    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads                    any number at once; does not wait
+ */
+sluice_status sluice_source_retry(const sluice_source *source,
+                                  uint64_t attempts,
+                                  uint64_t first_micros,
+                                  uint64_t most_micros,
+                                  sluice_source **out,
+                                  sluice_error **err);
+
+/**
+ * One element of each source, grouped, until one of them ends: the value of each element that comes
+ * out is a sluice_elements of as many as there are sources.
+ *
+ * sources  count of them, at least 1; stay yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_zip(const sluice_source *const *sources,
+                                size_t count,
+                                sluice_source **out);
+
+/**
+ * The elements of several sources as they come: those that have one take turns. Completes with the
+ * last of them, fails with the first failure.
+ *
+ * sources  count of them, at least 1; stay yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_merge(const sluice_source *const *sources,
+                                  size_t count,
+                                  sluice_source **out);
+
+/**
+ * The elements of several sources, one source after the other.
+ *
+ * sources  count of them, at least 1; stay yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_concat(const sluice_source *const *sources,
+                                   size_t count,
+                                   sluice_source **out);
+
+/**
+ * Every element to every sink. Waits for the slowest, by the edge in front of each.
+ *
+ * sinks    count of them, at least 1; stay yours
+ * options  the edges; NULL: the default ones
+ * out      the blueprint, yours to release; a run of it has the results of all, in this order
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_broadcast(const sluice_sink *const *sinks,
+                                    size_t count,
+                                    const sluice_edge_options *options,
+                                    sluice_sink **out,
+                                    sluice_error **err);
+
+/**
+ * Each element to one sink that has room, in turn.
+ *
+ * sinks    count of them, at least 1; stay yours
+ * options  the edges; NULL: the default ones
+ * out      the blueprint, yours to release; a run of it has the results of all, in this order
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_balance(const sluice_sink *const *sinks,
+                                  size_t count,
+                                  const sluice_edge_options *options,
+                                  sluice_sink **out,
+                                  sluice_error **err);
+
+/**
+ * Each element to the sink of the number that a function says.
+ *
+ * sinks    count of them, at least 1; stay yours
+ * options  the edges; NULL: the default ones
+ * chooser  taken over
+ * out      the blueprint, yours to release; a run of it has the results of all, in this order
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_partition(const sluice_sink *const *sinks,
+                                    size_t count,
+                                    const sluice_edge_options *options,
+                                    const sluice_chooser *chooser,
+                                    sluice_sink **out,
+                                    sluice_error **err);
 
 /**
  * Adds a reference.

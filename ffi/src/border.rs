@@ -65,6 +65,16 @@ pub(crate) fn read<T: Copy>(theirs: *const T) -> Result<T, Fail> {
     Ok(unsafe { theirs.read() })
 }
 
+/// An array of the caller, for the time of the call.
+pub(crate) fn array<'a, T>(theirs: *const T, count: usize) -> Result<&'a [T], Fail> {
+    if theirs.is_null() || count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(invalid("the array is NULL, or larger than any memory"));
+    }
+    // SAFETY: the caller's duty: `theirs` leads to `count` readable values for the time of the call, and
+    // no export keeps the slice longer.
+    Ok(unsafe { std::slice::from_raw_parts(theirs, count) })
+}
+
 /// Fails unless `out` can be written, so that a call without a place for its answer does nothing.
 pub(crate) fn need<T>(out: *mut T) -> Result<(), Fail> {
     if out.is_null() { Err(Status::SLUICE_INVALID_ARGUMENT.into()) } else { Ok(()) }

@@ -58,6 +58,25 @@ pub struct Predicate {
     pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
 }
 
+/// Says which of several an element is for. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Chooser {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Writes a number from 0 to `out`; one that is too large fails the stream.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            value: *mut c_void,
+            out: *mut usize,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
 /// Looks at an element. See sluice_mapper.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -178,6 +197,7 @@ macro_rules! function {
 
 function!(Mapper: *mut c_void, *mut Element);
 function!(Predicate: *mut c_void, *mut bool);
+function!(Chooser: *mut c_void, *mut usize);
 function!(Observer: *mut c_void);
 function!(Folder: *mut c_void, *mut c_void, *mut Element);
 function!(Expander: *mut c_void, *const Elements);
@@ -260,6 +280,15 @@ impl Callback<Predicate> {
     pub(crate) fn test(&self, input: &Held) -> Result<bool, Error> {
         let mut out = false;
         // SAFETY: the contract of `sluice_predicate`; the value is alive while `input` is.
+        self.call(|call, ctx, err| unsafe { call(ctx, input.value(), &raw mut out, err) })?;
+        Ok(out)
+    }
+}
+
+impl Callback<Chooser> {
+    pub(crate) fn choose(&self, input: &Held) -> Result<usize, Error> {
+        let mut out = 0;
+        // SAFETY: the contract of `sluice_chooser`; the value is alive while `input` is.
         self.call(|call, ctx, err| unsafe { call(ctx, input.value(), &raw mut out, err) })?;
         Ok(out)
     }

@@ -7,6 +7,7 @@
 //! | `callback` | the functions that a caller hands in |
 //! | `scope` | who owns what runs |
 //! | `source`, `stage`, `sink` | blueprints |
+//! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
 //! | `graph` | a closed blueprint and what a run of it gives |
 //! | `manual`, `completion`, `outlet`, `probe`, `switch` | the controls and results of a run |
 
@@ -19,6 +20,14 @@ mod scope;
 mod source;
 
 mod stage;
+
+mod shape;
+
+mod rate;
+
+mod work;
+
+mod join;
 
 mod sink;
 

@@ -18,7 +18,7 @@ use crate::status::Status;
 pub struct Flow(pub(super) Core<Held, Held, Mats>);
 object!(Flow = 27);
 
-fn put(out: *mut *mut Flow, flow: &Core<Held, Held>) -> Result<(), Fail> {
+pub(super) fn put(out: *mut *mut Flow, flow: &Core<Held, Held>) -> Result<(), Fail> {
     border::put_new(out, Flow(flow.map_mat(|_| Vec::new())))
 }
 

@@ -1,0 +1,169 @@
+//! `sluice_source`, `sluice_sink`: several sources as one, one source for several sinks.
+
+use sluicegate::flow::{FanOptions, Flow, Sink as CoreSink, Source as Core};
+
+use super::Mats;
+use super::callback::{Callback, Chooser};
+use super::element::Held;
+use super::shape::group;
+use super::sink::Sink;
+use super::source::{EdgeOptions, Source, edge, put};
+use crate::border::{self, invalid};
+use crate::error::ErrorObject;
+use crate::guard::{Fail, guard, guard_with};
+use crate::handle::{self, Object};
+use crate::status::Status;
+
+/// The blueprints behind an array of handles.
+fn all<T: Object, B>(
+    handles: *const *const T,
+    count: usize,
+    blueprint: impl Fn(&T) -> B,
+) -> Result<Vec<B>, Fail> {
+    if count == 0 {
+        return Err(invalid("nothing to join: the array is empty"));
+    }
+    let handles = border::array(handles, count)?;
+    handles.iter().map(|one| Ok(blueprint(&*handle::get(*one)?))).collect()
+}
+
+fn flat(mats: Vec<Mats>) -> Mats {
+    mats.into_iter().flatten().collect()
+}
+
+/// One element of each source, grouped, until one of them ends: the value of each element that comes
+/// out is a sluice_elements of as many as there are sources.
+///
+/// sources  count of them, at least 1; stay yours
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_zip(
+    sources: *const *const Source,
+    count: usize,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let sources = all(sources, count, |source| source.0.clone())?;
+        let zipped = Core::combine(sources).map_mat(flat);
+        put(out, zipped.via(Flow::try_map(group)).named("zip"))
+    })
+}
+
+/// The elements of several sources as they come: those that have one take turns. Completes with the
+/// last of them, fails with the first failure.
+///
+/// sources  count of them, at least 1; stay yours
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_merge(
+    sources: *const *const Source,
+    count: usize,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let sources = all(sources, count, |source| source.0.clone())?;
+        put(out, Core::merge_all(sources).map_mat(flat))
+    })
+}
+
+/// The elements of several sources, one source after the other.
+///
+/// sources  count of them, at least 1; stay yours
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_concat(
+    sources: *const *const Source,
+    count: usize,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let sources = all(sources, count, |source| source.0.clone())?;
+        put(out, Core::concat_all(sources).map_mat(flat))
+    })
+}
+
+fn fan(options: *const EdgeOptions) -> Result<FanOptions, Fail> {
+    Ok(FanOptions::default().edge(edge(options)?))
+}
+
+/// Every element to every sink. Waits for the slowest, by the edge in front of each.
+///
+/// sinks    count of them, at least 1; stay yours
+/// options  the edges; NULL: the default ones
+/// out      the blueprint, yours to release; a run of it has the results of all, in this order
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_sink_broadcast(
+    sinks: *const *const Sink,
+    count: usize,
+    options: *const EdgeOptions,
+    out: *mut *mut Sink,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let sinks = all(sinks, count, |sink| sink.0.clone())?;
+        let all = CoreSink::broadcast_with(sinks, fan(options)?);
+        border::put_new(out, Sink(all.map_mat(flat)))
+    })
+}
+
+/// Each element to one sink that has room, in turn.
+///
+/// sinks    count of them, at least 1; stay yours
+/// options  the edges; NULL: the default ones
+/// out      the blueprint, yours to release; a run of it has the results of all, in this order
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_sink_balance(
+    sinks: *const *const Sink,
+    count: usize,
+    options: *const EdgeOptions,
+    out: *mut *mut Sink,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let sinks = all(sinks, count, |sink| sink.0.clone())?;
+        let one = CoreSink::balance_with(sinks, fan(options)?);
+        border::put_new(out, Sink(one.map_mat(flat)))
+    })
+}
+
+/// Each element to the sink of the number that a function says.
+///
+/// sinks    count of them, at least 1; stay yours
+/// options  the edges; NULL: the default ones
+/// chooser  taken over
+/// out      the blueprint, yours to release; a run of it has the results of all, in this order
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_sink_partition(
+    sinks: *const *const Sink,
+    count: usize,
+    options: *const EdgeOptions,
+    chooser: *const Chooser,
+    out: *mut *mut Sink,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let chooser = Callback::take(chooser)?;
+        // The choice is made in a stage of its own, whose errors fail the stream.
+        let chosen = Flow::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
+        let bare = Flow::map(|(_, held): (usize, Held)| held);
+        let branches = all(sinks, count, |sink| bare.to(sink.0.clone()))?;
+        let options = fan(options)?;
+        let one = CoreSink::partition_with(branches, options, |(at, _): &(usize, Held)| *at);
+        border::put_new(out, Sink(chosen.to(one).map_mat(flat).named("partition")))
+    })
+}

@@ -1,0 +1,158 @@
+//! `sluice_flow`: stages that group elements, take groups apart, or hold some back.
+
+use super::callback::{Callback, Expander, Folder};
+use super::element::Held;
+use super::stage::{Flow, put};
+use crate::border;
+use crate::error::ErrorObject;
+use crate::guard::{Fail, guard, guard_with};
+use crate::status::Status;
+use sluicegate::flow::{Flow as Core, NotUsed};
+use sluicegate::{Error, ErrorKind};
+
+/// A flow of lists as a flow of elements whose value is a `sluice_elements`.
+pub(super) fn grouped(flow: &Core<Held, Vec<Held>, NotUsed>) -> Core<Held, Held> {
+    flow.via(Core::try_map(group))
+}
+
+/// Several elements as one.
+pub(super) fn group(elements: Vec<Held>) -> Result<Held, Error> {
+    Held::list(elements).map_err(|_| {
+        Error::new(ErrorKind::LimitReached, "no handle is left for a group of elements")
+    })
+}
+
+/// Groups of `n`, the last one of what is left. The value of each element that comes out is a
+/// sluice_elements.
+///
+/// n        elements, at least 1
+/// micros   a group goes so many microseconds after its first element came, even if it is smaller;
+///          UINT64_MAX: when it is full
+/// out      the blueprint, yours to release
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_batch(
+    n: u64,
+    micros: u64,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let batch = match micros {
+            u64::MAX => Core::batch(n)?,
+            _ => Core::batch_within(n, std::time::Duration::from_micros(micros))?,
+        };
+        put(out, &grouped(&batch).named("batch"))
+    })
+}
+
+/// Groups that have so many bytes at most, by what elements say of themselves; one that is larger is a
+/// group of its own. The value of each element that comes out is a sluice_elements.
+///
+/// bytes    at least 1
+/// out      the blueprint, yours to release
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_batch_bytes(
+    bytes: u64,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let batch = Core::batch_bytes(bytes, Held::bytes)?;
+        put(out, &grouped(&batch).named("batch"))
+    })
+}
+
+/// Windows of `size` elements, each beginning `step` elements after the one before. The value of each
+/// element that comes out is a sluice_elements.
+///
+/// size, step  elements, at least 1
+/// out         the blueprint, yours to release
+/// err         may be NULL
+/// returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+/// threads     any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_sliding(
+    size: u64,
+    step: u64,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || put(out, &grouped(&Core::sliding(size, step)?).named("sliding")))
+}
+
+/// Asks for elements a page at a time: the next `size` once no more than `mark` are left of it.
+///
+/// size     elements, at least 1
+/// mark     elements, less than size; UINT64_MAX: a quarter of size
+/// out      the blueprint, yours to release
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_page(
+    size: u64,
+    mark: u64,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let page = match mark {
+            u64::MAX => Core::page(size)?,
+            _ => Core::page_with_mark(size, mark)?,
+        };
+        put(out, &page)
+    })
+}
+
+/// Any number of elements for each one.
+///
+/// expander  taken over
+/// out       the blueprint, yours to release
+/// returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_expand(
+    expander: *const Expander,
+    out: *mut *mut Flow,
+) -> Status {
+    guard(|| {
+        let expander = Callback::take(expander)?;
+        put(out, &Core::try_expand(move |held: Held| expander.expand(&held)))
+    })
+}
+
+/// Never holds back what is above: what comes before the next output is wanted is folded into it.
+///
+/// folder   taken over; what came together so far is its state
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_conflate(
+    folder: *const Folder,
+    out: *mut *mut Flow,
+) -> Status {
+    guard(|| {
+        let folder = Callback::take(folder)?;
+        // The stage's own function cannot fail, so a failure is its state until it is handed down.
+        let conflate = Core::conflate(Ok, move |state: Result<Held, Error>, held: Held| {
+            folder.fold(&state?, &held)
+        });
+        let known: Core<Held, Held> = conflate.via(Core::try_map(|state| state));
+        put(out, &known.named("conflate"))
+    })
+}
+
+/// What a `micros` parameter says.
+pub(super) fn micros(micros: u64) -> Result<std::time::Duration, Fail> {
+    match micros {
+        0 => Err(border::invalid("a time of 0")),
+        _ => Ok(std::time::Duration::from_micros(micros)),
+    }
+}

@@ -1,0 +1,12 @@
+package sluicegate
+
+import (
+	"github.com/sluicegate/sluicegate/go/internal/bridge"
+	"github.com/sluicegate/sluicegate/go/internal/capi"
+)
+
+func init() {
+	bridge.FromCore = fromCore
+	bridge.ToCore = func(err error, otherwise int32) *capi.Error { return toCore(err, Kind(otherwise)) }
+	bridge.Await = await
+}

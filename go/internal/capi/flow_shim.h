@@ -1,0 +1,129 @@
+/* Elements whose value is a number of Go's table, and functions whose context is one. */
+#ifndef SLUICEGATE_GO_FLOW_SHIM_H
+#define SLUICEGATE_GO_FLOW_SHIM_H
+
+#include "sluicegate.h"
+
+extern int32_t sluicegateFlowCall(uintptr_t fn, uintptr_t a, uintptr_t b, uintptr_t *out, sluice_error **err);
+extern int32_t sluicegateFlowList(uintptr_t fn, sluice_elements *list, uintptr_t *out, sluice_error **err);
+extern int32_t sluicegateFlowTest(uintptr_t fn, uintptr_t value, bool *out, sluice_error **err);
+extern int32_t sluicegateFlowMany(uintptr_t fn, uintptr_t value, sluice_elements *list, sluice_error **err);
+extern void sluicegateFlowDrop(uintptr_t value);
+
+static inline void sluicegate_drop(void *value) { sluicegateFlowDrop((uintptr_t)value); }
+
+static inline sluice_element sluicegate_element(uintptr_t value, uint64_t bytes) {
+	sluice_element element = { (void *)value, sluicegate_drop, bytes };
+	return element;
+}
+
+static inline int32_t sluicegate_made(int32_t status, uintptr_t made, sluice_element *out) {
+	if (status == SLUICE_OK) {
+		*out = sluicegate_element(made, 0);
+	}
+	return status;
+}
+
+static inline int32_t sluicegate_call_map(void *fn, void *value, sluice_element *out, sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowCall((uintptr_t)fn, (uintptr_t)value, 0, &made, err);
+	return sluicegate_made(status, made, out);
+}
+
+static inline int32_t sluicegate_call_list(void *fn, void *list, sluice_element *out, sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowList((uintptr_t)fn, (sluice_elements *)list, &made, err);
+	return sluicegate_made(status, made, out);
+}
+
+static inline int32_t sluicegate_call_fold(void *fn, void *state, void *value, sluice_element *out,
+                                           sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowCall((uintptr_t)fn, (uintptr_t)state, (uintptr_t)value, &made, err);
+	return sluicegate_made(status, made, out);
+}
+
+static inline int32_t sluicegate_call_pull(void *fn, sluice_element *out, sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowCall((uintptr_t)fn, 0, 0, &made, err);
+	return sluicegate_made(status, made, out);
+}
+
+static inline int32_t sluicegate_call_open(void *fn, sluice_puller *out, sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowCall((uintptr_t)fn, 0, 0, &made, err);
+	if (status == SLUICE_OK) {
+		out->ctx = (void *)made;
+		out->call = sluicegate_call_pull;
+		out->release = sluicegate_drop;
+	}
+	return status;
+}
+
+static inline int32_t sluicegate_call_test(void *fn, void *value, bool *out, sluice_error **err) {
+	return sluicegateFlowTest((uintptr_t)fn, (uintptr_t)value, out, err);
+}
+
+static inline int32_t sluicegate_call_look(void *fn, void *value, sluice_error **err) {
+	bool nobody_asks = false;
+	return sluicegateFlowTest((uintptr_t)fn, (uintptr_t)value, &nobody_asks, err);
+}
+
+static inline int32_t sluicegate_call_expand(void *fn, void *value, const sluice_elements *list,
+                                             sluice_error **err) {
+	return sluicegateFlowMany((uintptr_t)fn, (uintptr_t)value, (sluice_elements *)list, err);
+}
+
+static inline sluice_mapper sluicegate_mapper(uintptr_t fn) {
+	sluice_mapper mapper = { (void *)fn, sluicegate_call_map, sluicegate_drop };
+	return mapper;
+}
+
+static inline sluice_mapper sluicegate_list_mapper(uintptr_t fn) {
+	sluice_mapper mapper = { (void *)fn, sluicegate_call_list, sluicegate_drop };
+	return mapper;
+}
+
+static inline sluice_predicate sluicegate_predicate(uintptr_t fn) {
+	sluice_predicate predicate = { (void *)fn, sluicegate_call_test, sluicegate_drop };
+	return predicate;
+}
+
+static inline sluice_observer sluicegate_observer(uintptr_t fn) {
+	sluice_observer observer = { (void *)fn, sluicegate_call_look, sluicegate_drop };
+	return observer;
+}
+
+static inline sluice_folder sluicegate_folder(uintptr_t fn) {
+	sluice_folder folder = { (void *)fn, sluicegate_call_fold, sluicegate_drop };
+	return folder;
+}
+
+static inline sluice_expander sluicegate_expander(uintptr_t fn) {
+	sluice_expander expander = { (void *)fn, sluicegate_call_expand, sluicegate_drop };
+	return expander;
+}
+
+static inline sluice_opener sluicegate_opener(uintptr_t fn) {
+	sluice_opener opener = { (void *)fn, sluicegate_call_open, sluicegate_drop };
+	return opener;
+}
+
+static inline sluice_edge_options sluicegate_edge(uint64_t capacity, uint64_t bytes, int32_t overflow) {
+	sluice_edge_options options = SLUICE_EDGE_OPTIONS_INIT;
+	if (capacity != 0) {
+		options.capacity = capacity;
+	}
+	if (bytes != 0) {
+		options.bytes = bytes;
+	}
+	options.overflow = overflow;
+	return options;
+}
+
+static inline sluice_stage_info sluicegate_stage_info_init(void) {
+	sluice_stage_info info = SLUICE_STAGE_INFO_INIT;
+	return info;
+}
+
+#endif
