@@ -132,7 +132,7 @@ pub(super) struct EdgeCore<T> {
     /// And in bytes, if those are limited.
     bytes: Option<CreditGate>,
     window: CreditWindow,
-    credit: Credit,
+    told: Credit,
     options: EdgeOptions,
     size: SizeOf<T>,
     state: Watched<State<T>>,
@@ -152,9 +152,9 @@ pub enum Offer {
 }
 
 impl<T> EdgeCore<T> {
-    pub(super) fn new(options: EdgeOptions, credit: Credit, size: SizeOf<T>) -> Arc<Self> {
-        let first = if credit == Credit::Asked { 0 } else { options.capacity };
-        let batch = match credit {
+    pub(super) fn new(options: EdgeOptions, told: Credit, size: SizeOf<T>) -> Arc<Self> {
+        let first = if told == Credit::Asked { 0 } else { options.capacity };
+        let batch = match told {
             Credit::Each | Credit::Asked => 1,
             Credit::Mark => default_mark(options.capacity),
         };
@@ -163,7 +163,7 @@ impl<T> EdgeCore<T> {
             gate: CreditGate::new(first),
             bytes: (options.bytes != u64::MAX).then(|| CreditGate::new(options.bytes)),
             window: CreditWindow::with_batch(options.capacity, batch),
-            credit,
+            told,
             options,
             size,
             state: Watched::new(State {
@@ -316,7 +316,7 @@ impl<T> EdgeCore<T> {
 
     /// Room has come free. An edge that sends what was asked for hears of the asking instead.
     fn grant(&self, n: u64) {
-        if self.credit != Credit::Asked && n != 0 {
+        if self.told != Credit::Asked && n != 0 {
             self.gate.grant(n);
         }
     }
@@ -400,7 +400,7 @@ impl<T> EdgeOut<T> {
 impl<T: Send> Upstream<T> for EdgeOut<T> {
     fn request(&mut self, n: u64) {
         let ask = self.meter.request(n);
-        if self.core.credit == Credit::Asked {
+        if self.core.told == Credit::Asked {
             self.core.gate.grant(ask);
         }
         self.show(self.core.state.with(|state| state.buffer));
@@ -413,7 +413,7 @@ impl<T: Send> Upstream<T> for EdgeOut<T> {
             let accepted = self.meter.arrive();
             debug_assert!(accepted, "an edge asks itself for what it is asked for");
             let ask = self.meter.emit(1);
-            if self.core.credit == Credit::Asked {
+            if self.core.told == Credit::Asked {
                 self.core.gate.grant(ask);
             }
         }

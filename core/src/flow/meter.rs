@@ -136,7 +136,7 @@ impl Meter {
 
     /// May an output be handed down?
     pub(super) fn wanted(&self) -> bool {
-        self.stage.owed != 0
+        matches!(self.stage.emit(0).1, Emission::Emitted(_))
     }
 
     /// Inputs that were asked for and have not arrived.

@@ -181,12 +181,12 @@ pub(super) fn edge<T>(
     build: &mut Build,
     kind: &str,
     options: EdgeOptions,
-    credit: Credit,
+    told: Credit,
     size: SizeOf<T>,
 ) -> (EdgeOut<T>, Arc<EdgeCore<T>>) {
-    let core = EdgeCore::new(options, credit, size);
+    let core = EdgeCore::new(options, told, size);
     // What was asked for and has not come is what the producer may send: no more than fits.
-    let room = if credit == Credit::Asked { options.elements() } else { u64::MAX };
+    let room = if told == Credit::Asked { options.elements() } else { u64::MAX };
     let meter = build.meter(kind, Stage::each(room).expect("the options hold no zero"));
     (EdgeOut::new(Arc::clone(&core), meter), core)
 }
