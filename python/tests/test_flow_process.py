@@ -1,0 +1,133 @@
+"""The streams layer in a process: Ctrl-C, forks, the interpreter's lock and its end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from sluicegate.errors import Forked
+from sluicegate.flow import EdgeOptions, Manual, Offer, Promise, Scope, Sink, Source
+from sluicegate.flow.testkit import publisher, subscriber
+from test_ctrl_c import interrupt
+
+SOON = 20.0
+
+
+def pair(left: Any, right: Any) -> tuple[Any, Any]:
+    return left, right
+
+
+def test_ctrl_c_ends_every_wait_and_consumes_nothing() -> None:
+    with Scope("struck") as scope:
+        source: Source[int, Manual[int]] = Source.manual(EdgeOptions(1))
+        control, outlet = source.to_mat(Sink[int, Any].outlet(EdgeOptions(1)), pair).run(scope)
+        assert interrupt(outlet.recv) < 5
+        assert interrupt(lambda: next(outlet)) < 5
+        control << 1
+        assert outlet.recv(SOON) == 1
+        accepted = 0
+        while control.try_offer(accepted) == Offer.ENQUEUED or control.demand:
+            accepted += 1
+        assert interrupt(lambda: control.offer(99)) < 5
+        control.complete()
+        assert 99 not in list(outlet)
+        promise: Promise[int] = Promise()
+        assert interrupt(promise.completion.result) < 5
+        feed, end = publisher().to_mat(subscriber(), pair).run(scope)
+        assert interrupt(lambda: end.expect_next(1, limit=SOON)) < 5
+        assert interrupt(lambda: feed.expect_demand(1, limit=SOON)) < 5
+        assert interrupt(lambda: feed.offer(1)) < 5
+        inside = threading.Event()
+        leave = threading.Event()
+
+        def stay(_: int) -> None:
+            inside.set()
+            leave.wait(SOON)
+
+        stuck = Source.single(1).to(Sink.foreach(stay)).run(scope)
+        assert inside.wait(SOON)
+        assert interrupt(scope.shutdown) < 5
+        leave.set()
+        del stuck
+
+
+def test_what_was_made_before_a_fork_is_refused_in_the_child() -> None:
+    with Scope("parent") as scope:
+        source: Source[int, Manual[int]] = Source.manual()
+        control, result = source.to_mat(Sink[int, Any].collect(), pair).run(scope)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for call in (control.complete, result.result, scope.settle):
+                    with pytest.raises(Forked):
+                        call()
+                with Scope("child") as fresh:
+                    doubled = source.map(lambda n: 2 * n)
+                    again, numbers = doubled.to_mat(Sink[int, Any].collect(), pair).run(fresh)
+                    again << 7
+                    again.complete()
+                    assert numbers.result(SOON) == [14]
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        control << 1
+        control.complete()
+        assert result.result(SOON) == [1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        # Left behind while it works, waits, or holds elements.
+        """
+from sluicegate.flow import Scope, Sink, Source
+import itertools
+scope = Scope("left")
+kept = Source.make(itertools.count).map(lambda n: n + 1).to(Sink.ignore()).run(scope)
+""",
+        """
+from sluicegate.flow import Scope, Sink, Source
+scope = Scope("left")
+control, kept = Source.manual().to_mat(Sink.collect(), lambda a, b: (a, b)).run(scope)
+control << object()
+""",
+        """
+import threading
+from sluicegate.flow import Scope, Sink, Source
+scope, inside = Scope("left"), threading.Event()
+def stay(n):
+    inside.set()
+    threading.Event().wait()
+kept = Source.single(1).to(Sink.foreach(stay)).run(scope)
+inside.wait()
+""",
+    ],
+)
+def test_a_program_that_ends_leaves_nothing_hanging(program: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", program + "\nprint('end')"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "end\n", "")
+
+
+def test_a_wait_holds_no_lock_of_the_interpreter() -> None:
+    with Scope("free") as scope:
+        source: Source[int, Manual[int]] = Source.manual(EdgeOptions(1))
+        control, outlet = source.to_mat(Sink[int, Any].outlet(), pair).run(scope)
+        taken: list[int] = []
+        reader = threading.Thread(target=lambda: taken.append(outlet.recv(SOON)))
+        reader.start()
+        steps = sum(1 for _ in range(100_000))  # this thread goes on while the other waits
+        control << steps
+        reader.join(SOON)
+        assert taken == [100_000]
