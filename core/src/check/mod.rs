@@ -9,6 +9,7 @@
 //! |---|---|
 //! | opened + granted + given back = taken + available | L9 |
 //! | remaining + pending + held by chunks = window | L10 |
+//! | what a window granted = what its stream handed to the link = what the CREDIT frames on the wire say | L10 |
 //! | a stream sends no chunk beyond what it was opened with and granted | L9, L12 |
 //! | the head of a line could not have been served; who was served comes for it in time | L13 |
 //! | one terminal, nothing of the flow after it, numbers without gap | L4 |
@@ -22,6 +23,7 @@
 
 mod flow;
 mod gate;
+mod grants;
 mod monitor;
 mod window;
 
@@ -33,6 +35,7 @@ use std::time::Duration;
 
 pub(crate) use flow::FlowLedger;
 pub(crate) use gate::GateLedger;
+pub(crate) use grants::GrantLedger;
 pub(crate) use window::{Counters, Move, WindowLedger};
 
 const UNKNOWN: u8 = 0;

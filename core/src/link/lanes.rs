@@ -12,7 +12,7 @@ use std::io::Write;
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
-use crate::check::FlowLedger;
+use crate::check::{FlowLedger, GrantLedger, WindowLedger};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
@@ -48,6 +48,7 @@ struct Inner {
     room: CreditGate,
     max_frame: u64,
     counters: Arc<Counters>,
+    grants: GrantLedger<FlowKey>,
     on_failure: Mutex<Option<OnFailure>>,
 }
 
@@ -101,6 +102,7 @@ impl Lanes {
             room: CreditGate::new(ROOM),
             max_frame,
             counters,
+            grants: GrantLedger::default(),
             on_failure: Mutex::new(Some(Box::new(on_failure))),
         });
         let lanes = Lanes(Arc::clone(&inner));
@@ -112,6 +114,11 @@ impl Lanes {
     /// Queues a frame that goes ahead of data. Never waits.
     pub(crate) fn control(&self, frame: Frame) -> Result<(), Reason> {
         self.push(|queue| queue.control.push_back(frame))
+    }
+
+    /// The CREDIT frames of this stream come from `window` (checked processes only).
+    pub(crate) fn watch_grants(&self, flow: FlowKey, stream: Option<&str>, window: &WindowLedger) {
+        self.0.grants.watch(flow, stream, window);
     }
 
     /// Queues a CANCEL of a request of ours, ahead of data. What waits of its flow is forgotten; if
@@ -381,13 +388,21 @@ impl Inner {
         order: &mut Numbering,
         batch: Batch,
     ) -> Result<(), Reason> {
+        let credits = batch.frames.iter().filter(|(frame, _)| frame.credit.is_some());
+        let mut grants =
+            self.grants.batch(credits.map(|(frame, _)| (frame.flow_key(), &frame.stream_id)));
         let mut encoded = Vec::with_capacity(batch.frames.len());
         let mut cost = 0_u64;
         for (mut frame, bytes) in batch.frames {
             cost = cost.saturating_add(bytes);
             match order.number(&mut frame) {
                 Admitted::Send | Admitted::SendLast => match encode(&frame, self.max_frame) {
-                    Ok(frame) => encoded.push(frame),
+                    Ok(bytes) => {
+                        encoded.push(bytes);
+                        if let Some(n) = frame.credit {
+                            grants.laid(frame.flow_key(), &frame.stream_id, n);
+                        }
+                    }
                     Err(e) => encoded.extend(self.too_large(order, &frame, &e)),
                 },
                 Admitted::Suppress => self.counters.straggler(frame.frame_type.name()),
@@ -398,6 +413,11 @@ impl Inner {
         }
         let written = writer.write_encoded(&encoded);
         self.room.grant(cost);
+        if written.is_ok() {
+            self.grants.written(grants, |flow, stream| {
+                self.queue.with(|queue| queue.has_grant(flow, stream))
+            });
+        }
         written
     }
 
@@ -441,6 +461,14 @@ impl Queue {
         self.passed = self.passed.saturating_sub(passed);
         self.passed_of.retain(|(of, _), _| *of != flow);
         (begun, freed)
+    }
+
+    /// True if a grant for this stream waits.
+    fn has_grant(&self, flow: FlowKey, stream: &Option<String>) -> bool {
+        let is_one = |frame: &Frame| {
+            frame.credit.is_some() && frame.flow_key() == flow && frame.stream_id == *stream
+        };
+        self.control.iter().any(is_one)
     }
 
     fn take_batch(&mut self) -> Option<Next> {

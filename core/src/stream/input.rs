@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::chunk::{Arrived, Assembler, Fragment, content_length};
 use super::numbered::Numbered;
-use super::{Due, Item, Mode, Owner, StreamInfo, StreamStats, TimeLimit, Wire};
+use super::{Due, Item, Iter, Mode, Owner, StreamInfo, StreamStats, TimeLimit, Wire};
 use crate::account::{Cause, Standing};
 use crate::check::{Counters, Move, WindowLedger};
 use crate::credit::CreditWindow;
@@ -98,6 +98,7 @@ impl InputCore {
         let ledger = WindowLedger::open(window.size(), || {
             format!("input {:?} of request {}", info.id.as_deref().unwrap_or(""), flow.id)
         });
+        wire.lanes.watch_grants(flow, info.id.as_deref(), &ledger);
         let state = State { ledger: ledger.clone(), read: Numbered::open(), ..State::default() };
         Arc::new_cyclic(|this| InputCore {
             this: this.clone(),
@@ -183,8 +184,7 @@ impl InputCore {
             }
         })?;
         if gives_back {
-            let given = || self.window.continued();
-            self.grant(self.ledger.step(given, |_| (Move::Continued, self.counters())));
+            self.give(|| self.window.continued(), Move::Continued);
         }
         Ok(())
     }
@@ -302,11 +302,8 @@ impl InputCore {
         if !holds_credit {
             return;
         }
-        let given = || self.window.consumed();
-        let due = self.ledger.step(given, |_| (Move::Consumed, self.counters()));
-        if due > 0 {
-            self.grant(due);
-        } else if !self.noted.load(Ordering::Acquire) {
+        let due = self.give(|| self.window.consumed(), Move::Consumed);
+        if due == 0 && !self.noted.load(Ordering::Acquire) {
             let weak: Weak<Self> = self.this.clone();
             self.wire.owed.note(weak, &self.noted); // L10: settled before any wait
         }
@@ -329,23 +326,27 @@ impl InputCore {
         Counters { remaining: self.window.remaining(), pending: self.window.pending() }
     }
 
-    fn grant(&self, n: u64) {
-        if n == 0 || self.over.load(Ordering::Relaxed) {
-            return;
+    /// Gives credit back and grants what is due. Answers how much was.
+    fn give(&self, step: impl FnOnce() -> u64, moved: Move) -> u64 {
+        self.ledger.give(step, || (moved, self.counters()), |n| self.grant(n))
+    }
+
+    /// False if the grant means nothing any more, or the link is dead: whoever waits on it is told by its
+    /// own means.
+    fn grant(&self, n: u64) -> bool {
+        if self.over.load(Ordering::Relaxed) {
+            return false;
         }
         let FlowKey { id, routing_id } = self.flow;
         let stream = self.info.id.as_deref();
-        let credit = Frame::credit(id, routing_id, stream, n, self.direction);
-        // A dead link needs no grants; whoever waits on it is told by its own means.
-        let _ = self.wire.lanes.control(credit);
+        self.wire.lanes.control(Frame::credit(id, routing_id, stream, n, self.direction)).is_ok()
     }
 }
 
 impl Owing for InputCore {
     fn settle(&self) {
         self.noted.store(false, Ordering::Release);
-        let flush = || self.window.flush();
-        self.grant(self.ledger.step(flush, |_| (Move::Flushed, self.counters())));
+        self.give(|| self.window.flush(), Move::Flushed);
     }
 }
 
@@ -488,7 +489,7 @@ impl InputStream {
     /// The values as they come, waiting on this thread; ends after the clean end or the first error.
     #[must_use]
     pub fn iter(&self) -> Iter {
-        Iter { stream: self.clone(), done: false }
+        Iter::of(self)
     }
 
     /// The byte strings of a stream as they come, waiting on this thread; a value of another kind is
@@ -573,34 +574,5 @@ impl std::fmt::Debug for InputStream {
             self.info().media,
             self.core().window
         )
-    }
-}
-
-/// See [`InputStream::iter`].
-#[derive(Debug)]
-pub struct Iter {
-    stream: InputStream,
-    done: bool,
-}
-
-impl Iterator for Iter {
-    type Item = Result<Item, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let next = self.stream.blocking_recv().transpose();
-        self.done = !matches!(next, Some(Ok(_)));
-        next
-    }
-}
-
-impl IntoIterator for &InputStream {
-    type Item = Result<Item, Error>;
-    type IntoIter = Iter;
-
-    fn into_iter(self) -> Iter {
-        self.iter()
     }
 }

@@ -4,6 +4,7 @@ mod chunk;
 mod collect;
 mod guards;
 mod input;
+mod iter;
 mod limit;
 mod numbered;
 mod output;
@@ -13,7 +14,8 @@ use std::any::Any;
 use std::time::Duration;
 
 pub(crate) use input::{Abandon, InputCore, MAX_ITEM};
-pub use input::{InputStream, Iter, TryRecv};
+pub use input::{InputStream, TryRecv};
+pub use iter::Iter;
 pub(crate) use limit::{Due, TimeLimit};
 pub(crate) use output::OutputCore;
 pub use output::OutputStream;
