@@ -350,3 +350,33 @@ fn a_throw_of_what_stands_in_for_a_failure_is_the_failure() {
         is_the_bomb(name, &result.result().expect("settled").expect_err("failed"));
     }
 }
+
+#[test]
+fn a_cancel_at_any_point_leaves_neither_stage_nor_element() {
+    let edge = EdgeOptions::capacity(2).expect("positive");
+    let ms = Duration::from_millis;
+    for (seed, k) in
+        (0..40).map(|seed| (seed, [0, 1, 7, 50][usize::try_from(seed % 4).expect("small")]))
+    {
+        let kept = Arc::new(());
+        let token = Arc::clone(&kept);
+        let line = Source::range(0..200)
+            .map(move |n| Token(n, Arc::clone(&token)))
+            .page(7)
+            .and_then(|line| line.map_parallel(3, Ok))
+            .and_then(|line| line.buffer(edge).batch(5))
+            .and_then(|line| line.flatten().map_async(2, async |t| Ok(t)))
+            .and_then(|line| line.batch_within(3, ms(1)))
+            .and_then(|line| line.flatten().group_by(1, 1, |_| 0, Flow::map(|t: Token| t)))
+            .and_then(|line| line.idle_timeout(ms(1)).retry(2, ms(1), ms(1)))
+            .expect("positive");
+        let scope = Scope::stepped("test", seed);
+        let graph = line.take(k).map(|t| t.0).to(Sink::collect());
+        let result = graph.run(&scope).expect("runs");
+        scope.settle();
+        assert_eq!(result.result().expect("settled"), Ok((0..k).collect()), "seed {seed}");
+        assert_eq!(scope.running(), 0, "seed {seed}");
+        drop((graph, line));
+        assert_eq!(Arc::strong_count(&kept), 1, "seed {seed}: no element is left");
+    }
+}
