@@ -8,8 +8,8 @@ use std::{env, fs};
 
 /// The rooms that wait, and what they stand on.
 const ROOMS: &[&str] = &[
-    "account", "check", "credit", "error", "frame", "link", "model", "request", "stream", "sync",
-    "time", "wait",
+    "account", "cartridge", "check", "credit", "engine", "error", "feed", "flow", "frame", "link",
+    "model", "request", "stream", "sync", "time", "wait",
 ];
 
 fn main() {

@@ -29,6 +29,8 @@ mod owed;
 #[cfg(loom)]
 mod router;
 #[cfg(loom)]
+mod streams;
+#[cfg(loom)]
 mod terminal;
 #[cfg(shuttle)]
 mod whole;
@@ -50,6 +52,7 @@ fn checks() -> Vec<Check> {
         input::CHECKS,
         lanes::CHECKS,
         terminal::CHECKS,
+        streams::CHECKS,
     ]
     .concat()
 }

@@ -9,7 +9,7 @@ use crate::credit::CreditRouter;
 use crate::frame::{
     CreditDirection, FlowKey, Frame, FrameType, Limits, MessageId, encode_bytes, fnv1a64,
 };
-use crate::link::{FrameReader, FrameWriter, Lanes};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes};
 use crate::stream::{InputCore, InputStream, Mode, StreamInfo, Wire};
 use crate::sync::Arc;
 use crate::wait::owed::Owed;
@@ -61,8 +61,9 @@ pub fn wire(initial_credit: u64) -> (Arc<Wire>, Written) {
     let lanes = Lanes::start(writer, limits.max_frame, Arc::clone(&counters), |reason| reason)
         .expect("a thread can be started");
     let router = CreditRouter::new();
-    let wire =
-        Wire { lanes, router, owed: Arc::new(Owed::default()), limits, max_item: 1024, counters };
+    let (owed, max_item) = (Arc::new(Owed::default()), 1024);
+    let alarm = Alarm::new(|_| None); // no check sets a limit of time
+    let wire = Wire { lanes, router, owed, limits, max_item, counters, alarm };
     (Arc::new(wire), written)
 }
 
