@@ -52,7 +52,7 @@ def server() -> Iterator[Server]:
 
 @contextmanager
 def _started() -> Iterator[Server]:
-    command = [sys.executable, EXAMPLES / "http" / "main.py", "0"]
+    command = [sys.executable, str(EXAMPLES / "http" / "main.py"), "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Server(process)

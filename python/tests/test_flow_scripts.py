@@ -225,7 +225,7 @@ def test_replays_every_pipeline_script(report: Report) -> None:
 def test_a_pipeline_script_that_is_broken_is_refused() -> None:
     def said(machine: str, stage: object, op: str, demand: str) -> str:
         idle = {"owed": "0", "asked": "0", "held": "0"}
-        state = {"demand": demand, "ended": None, "delivered": [], "terminal": None}
+        state: dict[str, Any] = {"demand": demand, "ended": None, "delivered": [], "terminal": None}
         step = {"op": op, "answer": None, "state": {**state, "stages": [idle]}}
         try:
             with_threads(machine, {"name": "broken", "stages": [stage], "steps": [step]})
