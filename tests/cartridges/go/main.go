@@ -17,6 +17,11 @@ func main() {
 		URN:           "cap:fc-items;in=media:items;out=media:items",
 		InputSequence: true, OutputSequence: true,
 	}, items)
+	c.Handle(sluicegate.Cap{
+		URN:           "cap:fc-feed;in=media:feed-frames;out=media:items",
+		InputSequence: true, OutputSequence: true, Streaming: true,
+	}, items)
+	c.HandleFunc("cap:fc-peer;in=media:blob;out=media:blob", peer)
 	c.HandleFunc("cap:fc-produce;in=media:json;out=media:blob", produce)
 	c.HandleFunc("cap:fc-sink;in=media:blob;out=media:json", sink)
 	c.HandleFunc("cap:fc-slow;in=media:blob;out=media:json", slow)

@@ -41,6 +41,38 @@ async def items(request: aio.Request) -> None:
         await output.emit_item(item.value, item.meta)
 
 
+@cartridge.cap(
+    "cap:fc-feed;in=media:feed-frames;out=media:items",
+    input_sequence=True,
+    output_sequence=True,
+    streaming=True,
+)
+async def feed(request: aio.Request) -> None:
+    """Each item of a live feed back with its metadata."""
+    output = request.output()
+    async for item in await request.input():
+        await output.emit_item(item.value, item.meta)
+
+
+@cartridge.cap("cap:fc-peer;in=media:blob;out=media:blob")
+def peer(request: Request) -> None:
+    """Calls another cap with what came, and answers what that answers."""
+    data = b"".join(bytes(view) for view in request.input().views())
+    call = request.peer(os.environ.get("FC_PEER_CAP", "cap:fc-echo;in=media:blob;out=media:blob"))
+
+    def ask() -> None:
+        with call.input("media:blob") as argument:
+            argument.write(data)
+        call.finish_input()
+
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(ask)
+        for value in call.output().values():
+            request.output().emit(value)
+        call.wait()
+        asked.result()
+
+
 def read_plan(request: Request) -> tuple[int, int | None]:
     """The order of a producer, from the first value: the work starts before the input ends."""
     try:

@@ -7,7 +7,7 @@ pub const DIGEST: &str = "cap:fc-digest;in=media:blob;out=media:json";
 pub const CHECKSUM: &str = "cap:checksum;in=media:blob;out=media:blob";
 
 /// The bytes of a value as they count for a digest: a byte string or text as it is.
-fn content(value: &Value) -> Vec<u8> {
+pub fn content(value: &Value) -> Vec<u8> {
     match value {
         Value::Bytes(bytes) => bytes.to_vec(),
         Value::Text(text) => text.as_bytes().to_vec(),

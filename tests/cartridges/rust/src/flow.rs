@@ -8,6 +8,8 @@ use sluicegate::{AttributionClass, Deadline, Error, Request, Value};
 
 pub const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 pub const ITEMS: &str = "cap:fc-items;in=media:items;out=media:items";
+pub const FEED: &str = "cap:fc-feed;in=media:feed-frames;out=media:items";
+pub const PEER: &str = "cap:fc-peer;in=media:blob;out=media:blob";
 pub const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 pub const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
 pub const MULTI: &str = "cap:fc-multi;in=media:blob;out=media:text";
@@ -29,6 +31,26 @@ pub fn items(request: &Request) -> Result<(), Error> {
         output.blocking_emit_list_item(item.value, item.meta)?;
     }
     Ok(())
+}
+
+/// Calls another cap with what came, and answers what that answers.
+pub fn peer(request: &Request) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    for item in &request.blocking_input()? {
+        bytes.extend_from_slice(&crate::checksum::content(&item?.value));
+    }
+    let cap = std::env::var("FC_PEER_CAP").unwrap_or_else(|_| ECHO.to_owned());
+    let call = request.peer(&cap)?;
+    let (asking, argument) = (call.clone(), call.input("media:blob")?);
+    let asked = std::thread::spawn(move || {
+        argument.blocking_write(&bytes).and_then(|()| asking.blocking_finish_input())
+    });
+    let output = request.output();
+    for item in &call.blocking_output()? {
+        output.blocking_emit(item?.value)?;
+    }
+    call.blocking_wait()?;
+    asked.join().unwrap_or_else(|_| Err(sluicegate::ErrorKind::Panic.into()))
 }
 
 pub fn sink(request: &Request) -> Result<(), Error> {
