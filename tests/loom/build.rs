@@ -8,8 +8,22 @@ use std::{env, fs};
 
 /// The rooms that wait, and what they stand on.
 const ROOMS: &[&str] = &[
-    "account", "cartridge", "check", "credit", "engine", "error", "feed", "flow", "frame", "link",
-    "model", "request", "stream", "sync", "time", "wait",
+    "account",
+    "cartridge",
+    "check",
+    "credit",
+    "engine",
+    "error",
+    "feed",
+    "flow",
+    "frame",
+    "link",
+    "model",
+    "request",
+    "stream",
+    "sync",
+    "time",
+    "wait",
 ];
 
 fn main() {

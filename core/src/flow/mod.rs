@@ -64,9 +64,9 @@ mod scope;
 mod sink;
 mod source;
 mod stage;
+mod switch;
 pub mod testkit;
 mod tick;
-mod switch;
 mod wire;
 
 pub use blueprint::{Flow, NotUsed, RunnableGraph, Sink, Source};
@@ -85,5 +85,5 @@ pub use pages::Page;
 pub use probe::{Publisher, Subscriber, SubscriberEvent};
 pub use promise::{Completion, Promise, Status};
 pub use scope::Scope;
-pub use switch::Switch;
 pub use stage::FanOptions;
+pub use switch::Switch;
