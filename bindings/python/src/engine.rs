@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use sluicegate::account::Snapshot;
+use sluicegate::engine::{Health as CoreHealth, Stalls};
 use sluicegate::{
     Command, Engine as CoreEngine, EngineOptions, Error, ErrorKind, Mode, NetworkPolicy,
     Peer as CorePeer,
@@ -18,36 +20,89 @@ use crate::fork::Owned;
 use crate::number::Count;
 use crate::offload::offload;
 use crate::op::Op;
+use crate::report::{self, Control};
 use crate::stream::{InputStream, OutputStream};
 use crate::transport::{LimitsTuple, duplicate, limits_in, limits_out};
 
 /// The core of `sluicegate.Engine`.
 #[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct Engine(Owned<CoreEngine>);
+pub(crate) struct Engine {
+    core: Owned<CoreEngine>,
+    stalls: Stalls,
+}
+
+impl Engine {
+    pub(crate) fn core(&self) -> PyResult<&CoreEngine> {
+        self.core.get()
+    }
+}
+
+/// Seconds between heartbeats, seconds to answer one, seconds until there is a notice of a stall.
+pub(crate) type Health = (Option<f64>, f64, Option<f64>);
+
+/// A time that a caller gave, in seconds.
+pub(crate) fn seconds(name: &str, given: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(given).map_err(|error| invalid(format!("{name}: {error}")))
+}
+
+/// Options as Python gives them, and what collects the stall notices.
+pub(crate) fn options(
+    limits: (Count, Count, Count, Count),
+    handshake_timeout: f64,
+    policy: &str,
+    max_item: Count,
+    (heartbeat, patience, stall): Health,
+) -> PyResult<(EngineOptions, Stalls)> {
+    let stalls = Stalls::default();
+    let options = EngineOptions {
+        limits: limits_in(limits)?,
+        handshake_timeout: seconds("handshake_timeout", handshake_timeout)?,
+        policy: policy_from(policy)?,
+        max_item: max_item.0,
+        health: CoreHealth {
+            heartbeat: heartbeat.map(|given| seconds("heartbeat", given)).transpose()?,
+            patience: seconds("patience", patience)?,
+            stall: stall.map(|given| seconds("stall", given)).transpose()?,
+            on_stall: stalls.hears(),
+        },
+    };
+    Ok((options, stalls))
+}
+
+/// A command as Python gives it.
+pub(crate) fn command(
+    program: OsString,
+    args: Vec<OsString>,
+    env: Vec<(OsString, Option<OsString>)>,
+    cwd: Option<PathBuf>,
+    tee_stderr: bool,
+) -> Command {
+    let mut command = Command::new(program).args(args).tee_stderr(tee_stderr);
+    for (name, value) in env {
+        command = match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    match cwd {
+        Some(cwd) => command.cwd(cwd),
+        None => command,
+    }
+}
 
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, /))]
+    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, health, /))]
     fn new(
         limits: (Count, Count, Count, Count),
         handshake_timeout: f64,
         policy: &str,
         max_item: Count,
+        health: Health,
     ) -> PyResult<Self> {
-        let handshake_timeout = Duration::try_from_secs_f64(handshake_timeout)
-            .map_err(|error| invalid(format!("handshake_timeout: {error}")))?;
-        let policy = policy_from(policy)?;
-        let limits = limits_in(limits)?;
-        let max_item = max_item.0;
-        let options = EngineOptions {
-            limits,
-            handshake_timeout,
-            policy,
-            max_item,
-            ..EngineOptions::default()
-        };
-        Ok(Engine(Owned::new(CoreEngine::new(options))))
+        let (options, stalls) = options(limits, handshake_timeout, policy, max_item, health)?;
+        Ok(Engine { core: Owned::new(CoreEngine::new(options)), stalls })
     }
 
     /// Starts a cartridge. Answers a peer.
@@ -60,30 +115,44 @@ impl Engine {
         cwd: Option<PathBuf>,
         tee_stderr: bool,
     ) -> PyResult<Op> {
-        let mut command = Command::new(program).args(args).tee_stderr(tee_stderr);
-        for (name, value) in env {
-            command = match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if let Some(cwd) = cwd {
-            command = command.cwd(cwd);
-        }
-        let engine = self.0.get()?.clone();
+        let command = command(program, args, env, cwd, tee_stderr);
+        let engine = self.core.get()?.clone();
         Ok(Op::new(offload("spawn", move || engine.spawn(&command)), Peer::object))
     }
 
     /// Attaches to a cartridge behind two descriptors, which are duplicated. Answers a peer.
     #[pyo3(signature = (reader, writer, /))]
     fn attach(&self, reader: i32, writer: i32) -> PyResult<Op> {
-        let engine = self.0.get()?.clone();
+        let engine = self.core.get()?.clone();
         let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
         Ok(Op::new(offload("attach", move || engine.attach(reader, writer)), Peer::object))
     }
 
     fn close(&self) -> PyResult<Op> {
-        Ok(closing(self.0.get()?.close()))
+        Ok(closing(self.core.get()?.close()))
+    }
+
+    /// What is live and what was lost, as JSON.
+    fn stats(&self) -> PyResult<String> {
+        Ok(self.core.get()?.stats().to_string())
+    }
+
+    /// Answers who waits for whom, as JSON.
+    fn explain(&self) -> PyResult<Op> {
+        let engine = self.core.get()?.clone();
+        Ok(report::explain(move || engine.explain()))
+    }
+
+    /// Answers the next stall notice, as JSON.
+    fn next_stall(&self) -> PyResult<Op> {
+        self.core.get()?;
+        let next = self.stalls.next();
+        Ok(report::text(async move { Ok(next.await.to_json().to_string()) }))
+    }
+
+    #[pyo3(signature = (address, /))]
+    fn serve_control(&self, address: Option<&str>) -> PyResult<Control> {
+        report::serve(Arc::new(self.core.get()?.clone()), address)
     }
 }
 
@@ -91,7 +160,7 @@ fn invalid(message: String) -> PyErr {
     errors::raise(&Error::new(ErrorKind::InvalidArgument, message))
 }
 
-fn policy_from(policy: &str) -> PyResult<NetworkPolicy> {
+pub(crate) fn policy_from(policy: &str) -> PyResult<NetworkPolicy> {
     policy.parse().map_err(|error| invalid(format!("{policy:?}: {error}")))
 }
 
@@ -116,7 +185,7 @@ type CapRow = (String, String, Option<String>, Option<String>, bool, bool, Vec<S
 pub(crate) struct Peer(Owned<CorePeer>);
 
 impl Peer {
-    fn object(py: Python<'_>, peer: CorePeer) -> PyResult<Py<PyAny>> {
+    pub(crate) fn object(py: Python<'_>, peer: CorePeer) -> PyResult<Py<PyAny>> {
         Ok(Py::new(py, Peer(Owned::new(peer)))?.into_any())
     }
 }
@@ -192,6 +261,11 @@ impl Peer {
     fn counters(&self) -> PyResult<Counters> {
         let Snapshot { drops, stragglers, overruns } = self.0.get()?.counters();
         Ok((drops, stragglers, overruns))
+    }
+
+    /// What is live and what was lost, as JSON.
+    fn stats(&self) -> PyResult<String> {
+        Ok(self.0.get()?.stats().to_string())
     }
 
     #[pyo3(signature = (policy, /))]

@@ -13,6 +13,7 @@
 //! | `stream`, `unread` | streams; items that were given back |
 //! | `request`, `call`, `engine` | the two ends of a call |
 //! | `feed` | live sources |
+//! | `report`, `relay` | what a process says of itself; switches and hosts |
 //! | `flow` | streams of Python objects between stages |
 //!
 //! Nothing here decides or waits. No core thread takes the interpreter lock but those of a flow's scope,
@@ -31,6 +32,8 @@ mod gate;
 mod number;
 mod offload;
 mod op;
+mod relay;
+mod report;
 mod request;
 mod router;
 mod stream;
@@ -67,6 +70,10 @@ mod _core {
     use super::gate::Gate;
     #[pymodule_export]
     use super::op::Op;
+    #[pymodule_export]
+    use super::relay::{Host, Switch, connect};
+    #[pymodule_export]
+    use super::report::{Control, ask, explanation_of, explanation_text};
     #[pymodule_export]
     use super::request::{Request, Session, manifest};
     #[pymodule_export]

@@ -1,5 +1,7 @@
 //! The plugin's end: a session with the host, and the requests that come over it.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use sluicegate::{
     AttributionClass, Cap, Cartridge, Error, ErrorKind, Manifest, Request as CoreRequest,
@@ -12,6 +14,7 @@ use crate::fork::Owned;
 use crate::number::{self, Count};
 use crate::offload::offload;
 use crate::op::Op;
+use crate::report::{self, Control};
 use crate::stream::{InputStream, OutputStream, StreamSender};
 use crate::transport::{LimitsTuple, duplicate, limits_in, limits_out};
 
@@ -89,6 +92,21 @@ impl Session {
     #[getter]
     fn limits(&self) -> PyResult<LimitsTuple> {
         Ok(limits_out(self.0.get()?.limits()))
+    }
+
+    /// What is live and what was lost, as JSON.
+    fn stats(&self) -> PyResult<String> {
+        Ok(self.0.get()?.stats().to_string())
+    }
+
+    /// What stands still in this cartridge, as JSON.
+    fn explain(&self) -> PyResult<String> {
+        Ok(self.0.get()?.explain().to_json().to_string())
+    }
+
+    #[pyo3(signature = (address, /))]
+    fn serve_control(&self, address: Option<&str>) -> PyResult<Control> {
+        report::serve(Arc::new(self.0.get()?.clone()), address)
     }
 
     fn close(&self) -> PyResult<()> {

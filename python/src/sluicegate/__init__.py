@@ -38,6 +38,13 @@ from sluicegate._feed import FeedMeta as FeedMeta
 from sluicegate._feed import FeedStats as FeedStats
 from sluicegate._feed import OverrunPolicy as OverrunPolicy
 from sluicegate._gate import Gate as Gate
+from sluicegate._relay import Host as Host
+from sluicegate._relay import Switch as Switch
+from sluicegate._report import Control as Control
+from sluicegate._report import Explanation as Explanation
+from sluicegate._report import Standing as Standing
+from sluicegate._report import ask_explain as ask_explain
+from sluicegate._report import ask_stats as ask_stats
 from sluicegate._request import Request as Request
 from sluicegate._stream import InputStream as InputStream
 from sluicegate._stream import OutputStream as OutputStream
@@ -48,13 +55,16 @@ __all__ = [
     "Call",
     "CapInfo",
     "Cartridge",
+    "Control",
     "Counters",
     "Engine",
     "Event",
+    "Explanation",
     "Feed",
     "FeedMeta",
     "FeedStats",
     "Gate",
+    "Host",
     "InputStream",
     "Item",
     "Limits",
@@ -67,13 +77,17 @@ __all__ = [
     "Request",
     "Router",
     "SluicegateError",
+    "Standing",
     "StreamInfo",
     "StreamSender",
     "StreamStats",
+    "Switch",
     "Terminal",
     "Turn",
     "Window",
     "__version__",
+    "ask_explain",
+    "ask_stats",
     "errors",
     "forward",
     "negotiate",

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from sluicegate import _core
 from sluicegate._data import Limits
 from sluicegate._engine import HasFileno, descriptor
+from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._request import Request, RequestBase
 from sluicegate._wait import NEVER, wait
 from sluicegate.errors import Handshake, InvalidArgument, LimitReached, NoHandler, SluicegateError
@@ -46,6 +47,8 @@ class CartridgeBase:
         self.limits = limits or Limits()
         self._caps: list[tuple[str, str | None, bool, bool, list[tuple[str, bool]], bool]] = []
         self._handlers: dict[str, Handler] = {}
+        self._session: _core.Session | None = None
+        self._control: tuple[str | None] | None = None
 
     def cap(
         self,
@@ -77,6 +80,33 @@ class CartridgeBase:
     def manifest(self) -> str:
         """What the cartridge says of itself, JSON."""
         return _core.manifest(self.name, self.version, self.description, self._caps)
+
+    def serve_control(self, address: str | os.PathLike[str] | None = None) -> None:
+        """Opens a control socket whenever the cartridge runs, until its host is gone.
+
+        See ``Engine.serve_control``. Call it before ``run``, which raises Io if the place is taken.
+        """
+        self._control = (place(address),)
+
+    def stats(self) -> dict[str, Any] | None:
+        """What is live and what was lost between it and its host; None unless it runs."""
+        return None if self._session is None else stats_of(self._session.stats())
+
+    def explain(self) -> Explanation | None:
+        """What stands still in it; None unless it runs. Asks nobody."""
+        return None if self._session is None else Explanation(self._session.explain())
+
+    @contextlib.contextmanager
+    def _serving(self, session: _core.Session) -> Iterator[None]:
+        self._session = session
+        try:
+            with contextlib.ExitStack() as stack:
+                if self._control is not None:
+                    stack.enter_context(Control(session.serve_control(*self._control)))
+                yield
+        finally:
+            self._session = None
+            session.close()
 
     def _serve(
         self, reader: int | HasFileno | None, writer: int | HasFileno | None
@@ -114,11 +144,11 @@ class Cartridge(CartridgeBase):
             session = wait(self._serve(reader, writer), NEVER)
         crew = Crew()
         try:
-            while (request := wait(session.next_request(), NEVER)) is not None:
-                if handler := self._handler_of(request):
-                    crew.start(request, handler)
+            with self._serving(session):
+                while (request := wait(session.next_request(), NEVER)) is not None:
+                    if handler := self._handler_of(request):
+                        crew.start(request, handler)
         finally:
-            session.close()
             crew.finish(GRACE)
 
 

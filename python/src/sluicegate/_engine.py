@@ -7,12 +7,13 @@ import os
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._call import Call
 from sluicegate._data import CapInfo, Counters, Limits, Memory
+from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
 from sluicegate._wait import Deadline, wait
 from sluicegate.errors import SluicegateError
@@ -34,6 +35,22 @@ def descriptor(of: int | HasFileno) -> int:
     return of if isinstance(of, int) else of.fileno()
 
 
+_Command: TypeAlias = tuple[str, list[str], list[tuple[str, str | None]], str | None, bool]
+
+
+def command_row(
+    program: str | os.PathLike[str],
+    args: tuple[str | os.PathLike[str], ...],
+    env: Mapping[str, str | None] | None,
+    cwd: str | os.PathLike[str] | None,
+    tee_stderr: bool,
+) -> _Command:
+    """A command as the core takes it."""
+    words = [os.fspath(arg) for arg in args]
+    where = None if cwd is None else os.fspath(cwd)
+    return (os.fspath(program), words, list((env or {}).items()), where, tee_stderr)
+
+
 class EngineBase:
     """All of an engine but its waits. Any thread may use it."""
 
@@ -44,14 +61,32 @@ class EngineBase:
         handshake_timeout: float = 10.0,
         policy: Policy = "full",
         max_item: int = 64 * 1024 * 1024,
+        heartbeat: float | None = 30.0,
+        patience: float = 10.0,
+        stall: float | None = None,
     ) -> None:
-        """An engine without cartridges.
+        """An engine without cartridges. Times are in seconds.
 
-        ``limits`` are proposed to each cartridge, ``handshake_timeout`` is in seconds,
-        ``max_item`` is the largest item of a sequence stream, in bytes.
+        ``limits`` are proposed to each cartridge, ``max_item`` is the largest item of a sequence
+        stream, in bytes. Each cartridge is asked every ``heartbeat`` whether it lives (None:
+        never), and killed if it takes longer than ``patience`` to answer. ``next_stall`` tells of
+        streams that stand still for longer than ``stall``.
         """
         row = (limits or Limits()).row()
-        self._core = _core.Engine(row, handshake_timeout, policy, max_item)
+        health = (heartbeat, patience, stall)
+        self._core = _core.Engine(row, handshake_timeout, policy, max_item, health)
+
+    def stats(self) -> dict[str, Any]:
+        """What is live and what was lost, in the shape that every language has. Never waits."""
+        return stats_of(self._core.stats())
+
+    def serve_control(self, address: str | os.PathLike[str] | None = None) -> Control:
+        """Opens a control socket, by which others of the same user ask what this process does.
+
+        It is at ``address``, ``unix:PATH`` or a path with a slash, or else where ``sluicegate
+        explain PID`` and ``sluicegate top PID`` look for this process. Never waits.
+        """
+        return Control(self._core.serve_control(place(address)))
 
     def _spawn(
         self,
@@ -61,11 +96,7 @@ class EngineBase:
         cwd: str | os.PathLike[str] | None,
         tee_stderr: bool,
     ) -> _core.Op[_core.Peer]:
-        words = [os.fspath(arg) for arg in args]
-        where = None if cwd is None else os.fspath(cwd)
-        return self._core.spawn(
-            os.fspath(program), words, list((env or {}).items()), where, tee_stderr
-        )
+        return self._core.spawn(*command_row(program, args, env, cwd, tee_stderr))
 
 
 class PeerBase:
@@ -126,6 +157,10 @@ class PeerBase:
     def counters(self) -> Counters:
         """What was lost on this connection, by family."""
         return Counters(*self._core.counters)
+
+    def stats(self) -> dict[str, Any]:
+        """What is live and what was lost on this connection, in every language's shape."""
+        return stats_of(self._core.stats())
 
     def set_policy(self, policy: Policy) -> None:
         """Says anew what the cartridge may do on the network. Never waits."""
@@ -207,6 +242,27 @@ class Engine(EngineBase, Block):
         """
         op = self._core.attach(descriptor(reader), descriptor(writer))
         return Peer(wait(op, Deadline.after(None)))
+
+    def connect(self, address: str | os.PathLike[str]) -> Peer:
+        """Attaches to the switch that listens there, as its caller.
+
+        The peer stands for all the cartridges behind it.
+        """
+        return Peer(wait(_core.connect(self._core, os.fspath(address)), Deadline.after(None)))
+
+    def explain(self) -> Explanation:
+        """Who waits for whom: here, and in the cartridges, which are asked.
+
+        Takes a second at most; one that does not answer is named in ``silent``.
+        """
+        return Explanation(wait(self._core.explain(), Deadline.after(None)))
+
+    def next_stall(self, timeout: float | None = None) -> Explanation:
+        """Waits for the next notice that something has stood still for longer than ``stall``.
+
+        Each stall is told once, until the stream has moved; 16 are kept, the oldest makes room.
+        """
+        return Explanation(wait(self._core.next_stall(), Deadline.after(timeout)))
 
     def close(self, timeout: float | None = None) -> None:
         """Closes every cartridge; calls end with an error. Waits until all are gone."""

@@ -25,6 +25,9 @@ from sluicegate._data import Terminal as Terminal
 from sluicegate._feed import FeedMeta as FeedMeta
 from sluicegate._feed import FeedStats as FeedStats
 from sluicegate._feed import OverrunPolicy as OverrunPolicy
+from sluicegate._report import Control as Control
+from sluicegate._report import Explanation as Explanation
+from sluicegate._report import Standing as Standing
 from sluicegate.aio._call import Call as Call
 from sluicegate.aio._cartridge import Cartridge as Cartridge
 from sluicegate.aio._engine import Engine as Engine
@@ -32,6 +35,10 @@ from sluicegate.aio._engine import Peer as Peer
 from sluicegate.aio._engine import forward as forward
 from sluicegate.aio._feed import Feed as Feed
 from sluicegate.aio._gate import Gate as Gate
+from sluicegate.aio._relay import Host as Host
+from sluicegate.aio._relay import Switch as Switch
+from sluicegate.aio._report import ask_explain as ask_explain
+from sluicegate.aio._report import ask_stats as ask_stats
 from sluicegate.aio._request import Request as Request
 from sluicegate.aio._stream import InputStream as InputStream
 from sluicegate.aio._stream import OutputStream as OutputStream
@@ -42,13 +49,16 @@ __all__ = [
     "Call",
     "CapInfo",
     "Cartridge",
+    "Control",
     "Counters",
     "Engine",
     "Event",
+    "Explanation",
     "Feed",
     "FeedMeta",
     "FeedStats",
     "Gate",
+    "Host",
     "InputStream",
     "Item",
     "Limits",
@@ -61,12 +71,16 @@ __all__ = [
     "Request",
     "Router",
     "SluicegateError",
+    "Standing",
     "StreamInfo",
     "StreamSender",
     "StreamStats",
+    "Switch",
     "Terminal",
     "Turn",
     "Window",
+    "ask_explain",
+    "ask_stats",
     "errors",
     "forward",
     "negotiate",

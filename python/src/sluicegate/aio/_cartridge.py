@@ -32,16 +32,16 @@ class Cartridge(CartridgeBase):
         crew = Crew()
         tasks: set[asyncio.Task[None]] = set()
         try:
-            while (request := await wait(session.next_request(), NEVER)) is not None:
-                if handler := self._handler_of(request):
-                    if inspect.iscoroutinefunction(handler):
-                        task = asyncio.create_task(serve(request, handler))
-                        tasks.add(task)
-                        task.add_done_callback(tasks.discard)
-                    else:
-                        crew.start(request, handler)
+            with self._serving(session):
+                while (request := await wait(session.next_request(), NEVER)) is not None:
+                    if handler := self._handler_of(request):
+                        if inspect.iscoroutinefunction(handler):
+                            task = asyncio.create_task(serve(request, handler))
+                            tasks.add(task)
+                            task.add_done_callback(tasks.discard)
+                        else:
+                            crew.start(request, handler)
         finally:
-            session.close()
             if tasks:
                 await asyncio.wait(tasks, timeout=GRACE)
             await asyncio.to_thread(crew.finish, GRACE)

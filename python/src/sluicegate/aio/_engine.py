@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from datetime import timedelta
 
+from sluicegate import _core
 from sluicegate._block import AsyncBlock
 from sluicegate._engine import EngineBase, HasFileno, PeerBase, descriptor, forward_op
+from sluicegate._report import Explanation
 from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._call import Call
 from sluicegate.aio._stream import InputStream, OutputStream
@@ -61,6 +63,18 @@ class Engine(EngineBase, AsyncBlock):
     async def attach(self, reader: int | HasFileno, writer: int | HasFileno) -> Peer:
         """Attaches to a cartridge over two blocking descriptors, or twice the same socket."""
         return Peer(await wait(self._core.attach(descriptor(reader), descriptor(writer)), NEVER))
+
+    async def connect(self, address: str | os.PathLike[str]) -> Peer:
+        """Attaches to the switch that listens there, as its caller."""
+        return Peer(await wait(_core.connect(self._core, os.fspath(address)), NEVER))
+
+    async def explain(self) -> Explanation:
+        """Who waits for whom: here, and in the cartridges, which are asked."""
+        return Explanation(await wait(self._core.explain(), NEVER))
+
+    async def next_stall(self, timeout: float | None = None) -> Explanation:
+        """Waits for the next notice that something has stood still for longer than ``stall``."""
+        return Explanation(await wait(self._core.next_stall(), Deadline.after(timeout)))
 
     async def close(self, timeout: float | None = None) -> None:
         """Closes every cartridge; calls end with an error. Waits until all are gone."""
