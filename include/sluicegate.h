@@ -43,6 +43,8 @@
  *   sluice_outlet      sluice_run_outlet           you                 any number        _recv
  *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal
  *   sluice_kill_switch sluice_run_kill_switch      you                 any number        none
+ *   sluice_hub         sluice_run_hub              you                 any number        none
+ *   sluice_merge_hub   sluice_run_merge_hub        you                 any number        none
  *   sluice_stages      sluice_scope_stages         you                 any number        none
  *
  * Handles. A handle is a number in the clothes of a pointer: never follow it. It is checked by each
@@ -129,7 +131,7 @@ enum sluice_status
    */
   SLUICE_WAIT = 1,
   /**
-   * The limit of the wait passed first; nothing was taken.
+   * A limit passed: of a wait, which took nothing, or of a whole call or stream, now ended.
    */
   SLUICE_TIMED_OUT = 2,
   /**
@@ -492,6 +494,39 @@ typedef int32_t sluice_signal;
 #endif // __cplusplus
 
 /**
+ * What a hub does about a subscriber that has not asked and whose buffer is full.
+ */
+enum sluice_hub_policy
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It waits: nothing is lost, and everybody goes at this subscriber's pace.
+   */
+  SLUICE_HUB_POLICY_WAIT = 0,
+  /**
+   * This subscriber loses its oldest elements, and holds nobody up.
+   */
+  SLUICE_HUB_POLICY_DROP_HEAD = 1,
+  /**
+   * This subscriber loses what comes, and holds nobody up.
+   */
+  SLUICE_HUB_POLICY_DROP_NEW = 2,
+  /**
+   * The subscription fails with SLUICE_BUFFER_OVERFLOW, once what its buffer holds was taken.
+   */
+  SLUICE_HUB_POLICY_DISCONNECT = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sluice_hub_policy sluice_hub_policy;
+#else
+typedef int32_t sluice_hub_policy;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * What becomes of an element that finds its queue full.
  */
 enum sluice_overflow
@@ -643,6 +678,12 @@ typedef struct sluice_graph sluice_graph;
 typedef struct sluice_host sluice_host;
 
 /**
+ * The control of a source that many may listen to. Once the last reference and the last subscriber are
+ * gone, the source is cancelled.
+ */
+typedef struct sluice_hub sluice_hub;
+
+/**
  * A stream of values to read. Consuming is what grants credit (L10).
  */
 typedef struct sluice_input sluice_input;
@@ -672,6 +713,11 @@ typedef struct sluice_manifest sluice_manifest;
  * fails with SLUICE_CANCELLED: a producer that is lost is not a producer that is done.
  */
 typedef struct sluice_manual sluice_manual;
+
+/**
+ * The control of a source that many may feed.
+ */
+typedef struct sluice_merge_hub sluice_merge_hub;
 
 /**
  * A waiting operation in progress: acquire, receive, write, the next request.
@@ -1238,6 +1284,29 @@ typedef struct {
    */
   void (*release)(void *ctx);
 } sluice_opener;
+
+/**
+ * Fetches rows by position. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Puts at most `n` rows on the list, which is borrowed, beginning with number `from`; fewer
+   * are the last. It may wait.
+   */
+  int32_t (*call)(void *ctx,
+                  uint64_t from,
+                  uint64_t n,
+                  const sluice_elements *out,
+                  sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_fetcher;
 
 /**
  * Makes one element of another.
@@ -5125,6 +5194,16 @@ sluice_status sluice_source_probe(sluice_source **out);
 sluice_status sluice_source_pull(const sluice_opener *opener, sluice_source **out);
 
 /**
+ * Rows by position. Behind sluice_flow_page this is a paged source with the demand of the page.
+ *
+ * fetcher  taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_fetch(const sluice_fetcher *fetcher, sluice_source **out);
+
+/**
  * A source of the elements that a list holds now.
  *
  * elements  stays yours
@@ -5891,6 +5970,24 @@ sluice_status sluice_run_subscriber(const sluice_run *run, sluice_subscriber **o
 sluice_status sluice_run_kill_switch(const sluice_run *run, sluice_kill_switch **out);
 
 /**
+ * Takes the next broadcast hub that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_hub(const sluice_run *run, sluice_hub **out);
+
+/**
+ * Takes the next merge hub that was not taken yet, in the order of the stages.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_run_merge_hub(const sluice_run *run, sluice_merge_hub **out);
+
+/**
  * Adds a reference.
  *
  * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
@@ -6283,6 +6380,100 @@ sluice_status sluice_kill_switch_release(sluice_kill_switch *handle);
 sluice_status sluice_kill_switch_cancel(const sluice_kill_switch *handle,
                                         const sluice_error *error,
                                         bool *out_first);
+
+/**
+ * Shares what comes with everybody who subscribes: each run of it gives a sluice_hub. While nobody
+ * listens it holds the source.
+ *
+ * capacity  elements that are not shared yet, at least 1
+ * replay    how many of the last ones a newcomer gets; 0: none
+ * out       the blueprint, yours to release
+ * err       may be NULL
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a capacity of 0
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_sink_broadcast_hub(uint64_t capacity,
+                                        uint64_t replay,
+                                        sluice_sink **out,
+                                        sluice_error **err);
+
+/**
+ * Takes a reference away.
+ *
+ * hub      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_hub_release(sluice_hub *hub);
+
+/**
+ * A source of what the hub shares once it runs. It runs once: another run fails with
+ * SLUICE_ALREADY_SUBSCRIBED.
+ *
+ * policy           a sluice_hub_policy
+ * patience_micros  with SLUICE_HUB_POLICY_WAIT, how long at most; then as SLUICE_HUB_POLICY_DISCONNECT;
+ *                  UINT64_MAX: no limit
+ * capacity         elements of its buffer, at least 1
+ * out              the blueprint, yours to release
+ * err              may be NULL
+ * returns          SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a capacity of 0 | SLUICE_FORKED
+ * threads          any number at once; does not wait
+ */
+sluice_status sluice_hub_subscribe(const sluice_hub *hub,
+                                   int32_t policy,
+                                   uint64_t patience_micros,
+                                   uint64_t capacity,
+                                   sluice_source **out,
+                                   sluice_error **err);
+
+/**
+ * How many listen now.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_hub_subscribers(const sluice_hub *hub, size_t *out);
+
+/**
+ * A source of what many sinks are given: each run of it gives a sluice_merge_hub. Those that have an
+ * element take turns.
+ *
+ * options  the queue of each; NULL: the default one
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_merge_hub(const sluice_edge_options *options,
+                                      sluice_source **out,
+                                      sluice_error **err);
+
+/**
+ * Takes a reference away. With the last one and the last sink the source completes, once every
+ * producer has ended.
+ *
+ * hub      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_merge_hub_release(sluice_merge_hub *hub);
+
+/**
+ * A sink into the source. Each run of it, on any scope, attaches one producer more.
+ *
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_merge_hub_sink(const sluice_merge_hub *hub, sluice_sink **out);
+
+/**
+ * No more producers: the source completes with the last that is attached.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_merge_hub_complete(const sluice_merge_hub *hub);
 
 #ifdef __cplusplus
 }  // extern "C"

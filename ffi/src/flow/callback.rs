@@ -134,6 +134,27 @@ pub struct Expander {
     pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
 }
 
+/// Fetches rows by position. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Fetcher {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Puts at most `n` rows on the list, which is borrowed, beginning with number `from`; fewer
+    /// are the last. It may wait.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            from: u64,
+            n: u64,
+            out: *const Elements,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
 /// Gives the elements of one run, one a call. See sluice_mapper.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -201,6 +222,7 @@ function!(Chooser: *mut c_void, *mut usize);
 function!(Observer: *mut c_void);
 function!(Folder: *mut c_void, *mut c_void, *mut Element);
 function!(Expander: *mut c_void, *const Elements);
+function!(Fetcher: u64, u64, *const Elements);
 function!(Puller: *mut Element);
 function!(Opener: *mut Puller);
 
@@ -312,14 +334,26 @@ impl Callback<Folder> {
     }
 }
 
+/// What a function puts on a list that it is lent.
+fn filled(fill: impl FnOnce(*const Elements) -> Result<(), Error>) -> Result<Vec<Held>, Error> {
+    let list = handle::new(Elements::new(Vec::new())).map_err(|_| ErrorKind::LimitReached)?;
+    let done = fill(list.cast_const());
+    let all = handle::get(list.cast_const()).map_or_else(|_| Vec::new(), |list| list.take());
+    let _nobody_is_told = handle::release(list.cast_const());
+    done.map(|()| all)
+}
+
 impl Callback<Expander> {
     pub(crate) fn expand(&self, input: &Held) -> Result<Vec<Held>, Error> {
-        let list = handle::new(Elements::new(Vec::new())).map_err(|_| ErrorKind::LimitReached)?;
         // SAFETY: the contract of `sluice_expander`; value and list are alive during the call.
-        let done = self.call(|call, ctx, err| unsafe { call(ctx, input.value(), list, err) });
-        let all = handle::get(list.cast_const()).map_or_else(|_| Vec::new(), |list| list.take());
-        let _nobody_is_told = handle::release(list.cast_const());
-        done.map(|()| all)
+        filled(|list| self.call(|call, ctx, err| unsafe { call(ctx, input.value(), list, err) }))
+    }
+}
+
+impl Callback<Fetcher> {
+    pub(crate) fn fetch(&self, from: u64, n: u64) -> Result<Vec<Held>, Error> {
+        // SAFETY: the contract of `sluice_fetcher`; the list is alive during the call.
+        filled(|list| self.call(|call, ctx, err| unsafe { call(ctx, from, n, list, err) }))
     }
 }
 

@@ -3,6 +3,7 @@
 use sluicegate::flow::RunnableGraph;
 
 use super::completion::Completion;
+use super::hub::{Hub, MergeHub};
 use super::manual::Manual;
 use super::outlet::Outlet;
 use super::probe::Subscriber;
@@ -182,6 +183,36 @@ pub unsafe extern "C" fn sluice_run_kill_switch(
     guard(|| {
         take(run, out, |mat| match mat {
             Mat::Switch(switch) => Ok(KillSwitch(switch)),
+            other => Err(other),
+        })
+    })
+}
+
+/// Takes the next broadcast hub that was not taken yet, in the order of the stages.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_run_hub(run: *const Run, out: *mut *mut Hub) -> Status {
+    guard(|| {
+        take(run, out, |mat| match mat {
+            Mat::Hub(hub) => Ok(Hub(hub)),
+            other => Err(other),
+        })
+    })
+}
+
+/// Takes the next merge hub that was not taken yet, in the order of the stages.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also if there is none left | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_run_merge_hub(run: *const Run, out: *mut *mut MergeHub) -> Status {
+    guard(|| {
+        take(run, out, |mat| match mat {
+            Mat::MergeHub(hub) => Ok(MergeHub(hub)),
             other => Err(other),
         })
     })

@@ -9,7 +9,7 @@
 //! | `source`, `stage`, `sink` | blueprints |
 //! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
 //! | `graph` | a closed blueprint and what a run of it gives |
-//! | `manual`, `completion`, `outlet`, `probe`, `switch` | the controls and results of a run |
+//! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub` | the controls and results of a run |
 
 mod element;
 
@@ -43,6 +43,8 @@ mod probe;
 
 mod switch;
 
+mod hub;
+
 pub(crate) use element::Held;
 pub(crate) use manual::OfferAnswer;
 pub(crate) use probe::Told;
@@ -60,6 +62,8 @@ pub(crate) enum Mat {
     Outlet(flow::Outlet<Held>),
     Subscriber(flow::Subscriber<Held>),
     Switch(flow::Switch),
+    Hub(flow::Hub<Held>),
+    MergeHub(flow::MergeHub<Held>),
 }
 
 /// Both, the left one first.

@@ -18,7 +18,7 @@ use crate::status::Status;
 pub struct Sink(pub(super) Core<Held, Mats>);
 object!(Sink = 28);
 
-fn put<M: 'static>(
+pub(super) fn put<M: 'static>(
     out: *mut *mut Sink,
     sink: &Core<Held, M>,
     mat: impl Fn(M) -> Mat + Send + Sync + 'static,

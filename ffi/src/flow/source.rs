@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use libc::c_char;
 use sluicegate::flow::{EdgeOptions as Options, Overflow as Strategy, Source as Core};
 
-use super::callback::{Callback, Opener};
+use super::callback::{Callback, Fetcher, Opener};
 use super::element::{Element, Elements, Held};
 use super::graph::Graph;
 use super::sink::Sink;
@@ -161,6 +161,23 @@ pub unsafe extern "C" fn sluice_source_pull(
             Ok(std::iter::from_fn(move || puller.pull().transpose()))
         });
         put(out, plain(&source.named("pull")))
+    })
+}
+
+/// Rows by position. Behind sluice_flow_page this is a paged source with the demand of the page.
+///
+/// fetcher  taken over
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_fetch(
+    fetcher: *const Fetcher,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let fetcher = Callback::take(fetcher)?;
+        put(out, plain(&Core::fetch(move |from, n| fetcher.fetch(from, n))))
     })
 }
 

@@ -141,12 +141,41 @@ func sluicegateFlowMany(fn, value C.uintptr_t, list *C.sluice_elements, err **C.
 	if failure != nil {
 		return refuse(failure, err)
 	}
+	return filled(list, answer, err)
+}
+
+// filled puts the values of an answer on a list.
+func filled(list *C.sluice_elements, answer any, err **C.sluice_error) C.int32_t {
 	all, _ := answer.([]any)
 	for _, value := range all {
 		if failure := pushed(list, value); failure != nil {
 			return refuse(failure, err)
 		}
 	}
+	return C.SLUICE_OK
+}
+
+// sluicegateFlowFetch calls a function with a position and a count; its answer is any number of rows.
+//
+//export sluicegateFlowFetch
+func sluicegateFlowFetch(fn C.uintptr_t, from, n C.uint64_t, list *C.sluice_elements, err **C.sluice_error) C.int32_t {
+	answer, failure := contained(func() (any, error) { return function(fn)(uint64(from), uint64(n)) })
+	if failure != nil {
+		return refuse(failure, err)
+	}
+	return filled(list, answer, err)
+}
+
+// sluicegateFlowChoose calls a function whose answer is a number.
+//
+//export sluicegateFlowChoose
+func sluicegateFlowChoose(fn, value C.uintptr_t, out *C.size_t, err **C.sluice_error) C.int32_t {
+	answer, failure := contained(func() (any, error) { return function(fn)(argument(value), nil) })
+	if failure != nil {
+		return refuse(failure, err)
+	}
+	at, _ := answer.(int)
+	*out = C.size_t(at)
 	return C.SLUICE_OK
 }
 

@@ -2,12 +2,16 @@
 #ifndef SLUICEGATE_GO_FLOW_SHIM_H
 #define SLUICEGATE_GO_FLOW_SHIM_H
 
+#include <stdlib.h>
+
 #include "sluicegate.h"
 
 extern int32_t sluicegateFlowCall(uintptr_t fn, uintptr_t a, uintptr_t b, uintptr_t *out, sluice_error **err);
 extern int32_t sluicegateFlowList(uintptr_t fn, sluice_elements *list, uintptr_t *out, sluice_error **err);
 extern int32_t sluicegateFlowTest(uintptr_t fn, uintptr_t value, bool *out, sluice_error **err);
 extern int32_t sluicegateFlowMany(uintptr_t fn, uintptr_t value, sluice_elements *list, sluice_error **err);
+extern int32_t sluicegateFlowChoose(uintptr_t fn, uintptr_t value, size_t *out, sluice_error **err);
+extern int32_t sluicegateFlowFetch(uintptr_t fn, uint64_t from, uint64_t n, sluice_elements *list, sluice_error **err);
 extern void sluicegateFlowDrop(uintptr_t value);
 
 static inline void sluicegate_drop(void *value) { sluicegateFlowDrop((uintptr_t)value); }
@@ -72,6 +76,25 @@ static inline int32_t sluicegate_call_look(void *fn, void *value, sluice_error *
 static inline int32_t sluicegate_call_expand(void *fn, void *value, const sluice_elements *list,
                                              sluice_error **err) {
 	return sluicegateFlowMany((uintptr_t)fn, (uintptr_t)value, (sluice_elements *)list, err);
+}
+
+static inline int32_t sluicegate_call_choose(void *fn, void *value, size_t *out, sluice_error **err) {
+	return sluicegateFlowChoose((uintptr_t)fn, (uintptr_t)value, out, err);
+}
+
+static inline int32_t sluicegate_call_fetch(void *fn, uint64_t from, uint64_t n, const sluice_elements *list,
+                                            sluice_error **err) {
+	return sluicegateFlowFetch((uintptr_t)fn, from, n, (sluice_elements *)list, err);
+}
+
+static inline sluice_chooser sluicegate_chooser(uintptr_t fn) {
+	sluice_chooser chooser = { (void *)fn, sluicegate_call_choose, sluicegate_drop };
+	return chooser;
+}
+
+static inline sluice_fetcher sluicegate_fetcher(uintptr_t fn) {
+	sluice_fetcher fetcher = { (void *)fn, sluicegate_call_fetch, sluicegate_drop };
+	return fetcher;
 }
 
 static inline sluice_mapper sluicegate_mapper(uintptr_t fn) {

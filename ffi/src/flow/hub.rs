@@ -1,0 +1,183 @@
+//! `sluice_hub`, `sluice_merge_hub`: one source for whoever comes, one for whatever comes.
+
+use std::time::Duration;
+
+use sluicegate::flow::{self, HubOptions, HubPolicy as Core, Overflow};
+
+use super::element::Held;
+use super::sink::{Sink, put as put_sink};
+use super::source::{EdgeOptions, Source, edge, put as put_source};
+use super::{Mat, Mats};
+use crate::border::{self, invalid};
+use crate::error::ErrorObject;
+use crate::guard::{guard, guard_with};
+use crate::handle::{self, object};
+use crate::status::Status;
+
+/// The control of a source that many may listen to. Once the last reference and the last subscriber are
+/// gone, the source is cancelled.
+pub struct Hub(pub(super) flow::Hub<Held>);
+object!(Hub = 37);
+
+/// The control of a source that many may feed.
+pub struct MergeHub(pub(super) flow::MergeHub<Held>);
+object!(MergeHub = 38);
+
+/// What a hub does about a subscriber that has not asked and whose buffer is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum HubPolicy {
+    /// It waits: nothing is lost, and everybody goes at this subscriber's pace.
+    Wait = 0,
+    /// This subscriber loses its oldest elements, and holds nobody up.
+    DropHead = 1,
+    /// This subscriber loses what comes, and holds nobody up.
+    DropNew = 2,
+    /// The subscription fails with SLUICE_BUFFER_OVERFLOW, once what its buffer holds was taken.
+    Disconnect = 3,
+}
+
+impl HubPolicy {
+    const ALL: [(HubPolicy, Core); 4] = [
+        (HubPolicy::Wait, Core::Wait),
+        (HubPolicy::DropHead, Core::Drop(Overflow::DropHead)),
+        (HubPolicy::DropNew, Core::Drop(Overflow::DropNew)),
+        (HubPolicy::Disconnect, Core::Disconnect),
+    ];
+}
+
+/// Shares what comes with everybody who subscribes: each run of it gives a sluice_hub. While nobody
+/// listens it holds the source.
+///
+/// capacity  elements that are not shared yet, at least 1
+/// replay    how many of the last ones a newcomer gets; 0: none
+/// out       the blueprint, yours to release
+/// err       may be NULL
+/// returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a capacity of 0
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_sink_broadcast_hub(
+    capacity: u64,
+    replay: u64,
+    out: *mut *mut Sink,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let options = HubOptions::capacity(capacity)?.replay(replay);
+        put_sink(out, &flow::Sink::broadcast_hub(options), Mat::Hub)
+    })
+}
+
+/// Takes a reference away.
+///
+/// hub      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_hub_release(hub: *mut Hub) -> Status {
+    guard(|| handle::release(hub))
+}
+
+/// A source of what the hub shares once it runs. It runs once: another run fails with
+/// SLUICE_ALREADY_SUBSCRIBED.
+///
+/// policy           a sluice_hub_policy
+/// patience_micros  with SLUICE_HUB_POLICY_WAIT, how long at most; then as SLUICE_HUB_POLICY_DISCONNECT;
+///                  UINT64_MAX: no limit
+/// capacity         elements of its buffer, at least 1
+/// out              the blueprint, yours to release
+/// err              may be NULL
+/// returns          SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a capacity of 0 | SLUICE_FORKED
+/// threads          any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_hub_subscribe(
+    hub: *const Hub,
+    policy: i32,
+    patience_micros: u64,
+    capacity: u64,
+    out: *mut *mut Source,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let policy = HubPolicy::ALL
+            .into_iter()
+            .find_map(|(theirs, ours)| (theirs as i32 == policy).then_some(ours))
+            .ok_or_else(|| invalid("there is no such hub policy"))?;
+        let policy = match policy {
+            Core::Wait if patience_micros != u64::MAX => {
+                Core::WaitAtMost(Duration::from_micros(patience_micros))
+            }
+            other => other,
+        };
+        let source = handle::get(hub)?.0.subscribe_with(policy, capacity)?;
+        put_source(out, source.map_mat(|_| Vec::new()))
+    })
+}
+
+/// How many listen now.
+///
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_hub_subscribers(hub: *const Hub, out: *mut usize) -> Status {
+    guard(|| border::put(out, handle::get(hub)?.0.subscribers().len()))
+}
+
+/// A source of what many sinks are given: each run of it gives a sluice_merge_hub. Those that have an
+/// element take turns.
+///
+/// options  the queue of each; NULL: the default one
+/// out      the blueprint, yours to release
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_merge_hub(
+    options: *const EdgeOptions,
+    out: *mut *mut Source,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let source = flow::Source::merge_hub(edge(options)?);
+        put_source(out, source.map_mat(|hub| vec![Mat::MergeHub(hub)]))
+    })
+}
+
+/// Takes a reference away. With the last one and the last sink the source completes, once every
+/// producer has ended.
+///
+/// hub      may be NULL
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_merge_hub_release(hub: *mut MergeHub) -> Status {
+    guard(|| handle::release(hub))
+}
+
+/// A sink into the source. Each run of it, on any scope, attaches one producer more.
+///
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_merge_hub_sink(
+    hub: *const MergeHub,
+    out: *mut *mut Sink,
+) -> Status {
+    guard(|| {
+        let sink = handle::get(hub)?.0.sink();
+        border::put_new(out, Sink(sink.map_mat(|_| Mats::new())))
+    })
+}
+
+/// No more producers: the source completes with the last that is attached.
+///
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_merge_hub_complete(hub: *const MergeHub) -> Status {
+    guard(|| {
+        handle::get(hub)?.0.complete();
+        Ok(())
+    })
+}

@@ -1,0 +1,166 @@
+package flow
+
+import (
+	"time"
+
+	"github.com/sluicegate/sluicegate/go/internal/capi"
+)
+
+// several joins sources.
+func several[T any](join func([]*capi.Source) (*capi.Source, *capi.Error), sources []Source[T]) Source[T] {
+	cores := make([]*capi.Source, len(sources))
+	for i, one := range sources {
+		if one.err != nil {
+			return one
+		}
+		cores[i] = one.core
+	}
+	return source[T](join(cores))
+}
+
+// Merge takes the elements of several sources as they come: those that have one take turns.
+func Merge[T any](sources ...Source[T]) Source[T] { return several(capi.Merge, sources) }
+
+// Concat takes the elements of several sources, one source after the other.
+func Concat[T any](sources ...Source[T]) Source[T] { return several(capi.Concat, sources) }
+
+// A Pair is an element of each of two sources.
+type Pair[A, B any] struct {
+	Left  A
+	Right B
+}
+
+// Zip pairs the elements of two sources, until one of them ends.
+func Zip[A, B any](left Source[A], right Source[B]) Source[Pair[A, B]] {
+	if err := first(left.err, right.err); err != nil {
+		return Source[Pair[A, B]]{err: err}
+	}
+	zipped, err := capi.Zip([]*capi.Source{left.core, right.core})
+	if err != nil {
+		return Source[Pair[A, B]]{err: fromCore(err)}
+	}
+	pairs, err := capi.MapList(func(a, _ any) (any, error) {
+		both := a.([]any)
+		return Pair[A, B]{as[A](both[0]), as[B](both[1])}, nil
+	})
+	if err != nil {
+		return Source[Pair[A, B]]{err: fromCore(err)}
+	}
+	return source[Pair[A, B]](zipped.Via(pairs))
+}
+
+// fan joins sinks; the result is that of each, in their order.
+func fan[T, R any](sinks []Sink[T, R], join func([]*capi.Sink) (*capi.Sink, *capi.Error)) Sink[T, []R] {
+	cores := make([]*capi.Sink, len(sinks))
+	for i, one := range sinks {
+		if one.err != nil {
+			return Sink[T, []R]{err: one.err}
+		}
+		cores[i] = one.core
+	}
+	core, err := join(cores)
+	take := func(run *capi.Run) []R {
+		all := make([]R, len(sinks))
+		for i, one := range sinks {
+			all[i] = one.take(run)
+		}
+		return all
+	}
+	return Sink[T, []R]{core, take, fromCore(err)}
+}
+
+// Broadcast gives every element to every sink. It waits for the slowest, by the edge in front of each.
+func Broadcast[T, R any](edge EdgeOptions, sinks ...Sink[T, R]) Sink[T, []R] {
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Broadcast(all, edge.core()) })
+}
+
+// Balance gives each element to one sink that has room, in turn.
+func Balance[T, R any](edge EdgeOptions, sinks ...Sink[T, R]) Sink[T, []R] {
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Balance(all, edge.core()) })
+}
+
+// Partition gives each element to the sink of the number that choose answers.
+func Partition[T, R any](edge EdgeOptions, choose func(T) int, sinks ...Sink[T, R]) Sink[T, []R] {
+	f := one(func(in T) (int, error) { return choose(in), nil })
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Partition(all, edge.core(), f) })
+}
+
+// HubOptions say what a hub holds. The zero value is 16 elements and no replay.
+type HubOptions struct {
+	// Capacity is how many elements it holds that are not shared yet; 0 is 16.
+	Capacity uint64
+	// Replay is how many of the last elements a newcomer gets.
+	Replay uint64
+}
+
+// A HubPolicy says what a hub does about a subscriber that has not asked and whose buffer is full.
+type HubPolicy int32
+
+const (
+	// HubWait: it waits; everybody goes at this subscriber's pace.
+	HubWait HubPolicy = iota
+	// HubDropHead: this subscriber loses its oldest elements.
+	HubDropHead
+	// HubDropNew: this subscriber loses what comes.
+	HubDropNew
+	// HubDisconnect: the subscription fails with [sluicegate.ErrBufferOverflow].
+	HubDisconnect
+)
+
+// A Hub shares one source with whoever subscribes. While nobody listens it holds the source. Once the
+// hub is unknown and the last subscriber gone, the source is cancelled.
+type Hub[T any] struct{ core *capi.Hub }
+
+// BroadcastHub shares what comes with everybody who subscribes.
+func BroadcastHub[T any](options HubOptions) Sink[T, *Hub[T]] {
+	if options.Capacity == 0 {
+		options.Capacity = 16
+	}
+	core, err := capi.BroadcastHub(options.Capacity, options.Replay)
+	take := func(run *capi.Run) *Hub[T] {
+		core, err := run.Hub()
+		if err != nil {
+			panic("sluicegate: the run of a hub has its control: " + err.Message)
+		}
+		return &Hub[T]{core}
+	}
+	return Sink[T, *Hub[T]]{core, take, fromCore(err)}
+}
+
+// Subscribe is a source of what is shared once it runs. It runs once; another run fails with
+// [sluicegate.ErrAlreadySubscribed]. Its buffer holds 16 elements.
+func (h *Hub[T]) Subscribe(policy HubPolicy) Source[T] { return h.SubscribeWith(policy, 0, 16) }
+
+// SubscribeWith is Subscribe with a limit of how long HubWait waits, 0 for none, and a capacity.
+func (h *Hub[T]) SubscribeWith(policy HubPolicy, patience time.Duration, capacity uint64) Source[T] {
+	return source[T](h.core.Subscribe(int32(policy), micros(patience), capacity))
+}
+
+// Subscribers answers how many listen now.
+func (h *Hub[T]) Subscribers() int { return h.core.Subscribers() }
+
+// MergeHubSource gives what many sinks are given: [MergeHubOf] has the control of a run.
+func MergeHubSource[T any](options EdgeOptions) Source[T] {
+	return source[T](capi.MergeHubSource(options.core()))
+}
+
+// A MergeHub is one source that many may feed.
+type MergeHub[T any] struct{ core *capi.MergeHub }
+
+// MergeHubOf takes the control of a run's merge hub, as [ManualOf] does.
+func MergeHubOf[T any](running Controlled) (*MergeHub[T], error) {
+	core, err := running.controls().MergeHub()
+	if err != nil {
+		return nil, fromCore(err)
+	}
+	return &MergeHub[T]{core}, nil
+}
+
+// Sink is a sink into the hub. Each run of it attaches one producer more.
+func (h *MergeHub[T]) Sink() Sink[T, struct{}] {
+	core, err := h.core.Sink()
+	return Sink[T, struct{}]{core, func(*capi.Run) struct{} { return struct{}{} }, fromCore(err)}
+}
+
+// Complete takes no more producers: the source completes with the last that is attached.
+func (h *MergeHub[T]) Complete() { h.core.Complete() }
