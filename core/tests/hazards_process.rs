@@ -294,3 +294,42 @@ fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     });
 }
+
+/// HZ-L10, through a process: a limit ends a caller that waits for credit, for values, or that does not
+/// read, and the cartridge serves on.
+#[test]
+fn hz_l10_a_limit_ends_a_call_of_a_process() {
+    const GIVEN: Duration = Duration::from_millis(300);
+    within(LIMIT, "limits", || {
+        let peer = spawn(&engine(limits(4, 64)));
+        let late = |cap: &str, what: &str, body: &dyn Fn(&sluicegate::Call) -> Error| {
+            let call = peer.call(cap).expect("live");
+            let begun = Instant::now();
+            call.limit(GIVEN).expect("a thread");
+            let error = body(&call);
+            assert!(begun.elapsed() >= GIVEN);
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+            assert!(error.message().contains(what), "not {what:?}: {error}");
+            assert_eq!(call.blocking_wait().expect_err("late"), error);
+        };
+        late(HOLD, "has waited for credit", &|call| {
+            let input = call.input("media:blob").expect("open");
+            (0..9).try_for_each(|n| input.blocking_emit(Value::Uint(n))).expect_err("late")
+        });
+        late(HOLD, "has waited for a value", &|call| {
+            call.input("media:blob").expect("open").start(Default::default()).expect("open");
+            call.blocking_output().expect("opened").blocking_recv().expect_err("late")
+        });
+        late(FOREVER, "have waited to be read", &|call| {
+            let _unread = call.blocking_output().expect("opened");
+            call.blocking_wait().expect_err("late")
+        });
+        let call = peer.call(ECHO).expect("live");
+        call.input("media:blob").expect("open").blocking_emit(Value::Uint(5)).expect("sent");
+        call.blocking_finish_input().expect("sent");
+        let items = call.blocking_output().expect("a result").blocking_collect_items();
+        assert_eq!(items.expect("whole")[0].value, Value::Uint(5));
+        call.blocking_wait().expect("success");
+        assert_eq!(peer.live_calls(), 0);
+    });
+}

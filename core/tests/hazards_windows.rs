@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use flow::{FOREVER, attach_forever, until};
 use raw::{Raw, granted};
-use sluicegate::frame::FrameType;
-use sluicegate::{Cap, TryRecv, Value};
+use sluicegate::frame::{Frame, FrameType};
+use sluicegate::{AttributionClass, Cap, TryRecv, Value};
 use support::{ECHO, attach_echo, engine, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -194,5 +194,99 @@ fn hz_s18_streams_share_the_link_evenly() {
                 "{count} of a mean of {mean}: {counts:?}"
             );
         }
+    });
+}
+
+/// HZ-W09: a receiver closes its side while chunks are on the wire. They are within what it granted, so
+/// they are taken and forgotten; both ends count the same, and then nothing.
+#[test]
+fn hz_w09_what_crosses_a_close_is_accepted() {
+    within(LIMIT, "a closed reader", || {
+        let (closed, is_closed) = mpsc::channel();
+        let (goes_on, may_go_on) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let may_go_on = std::sync::Mutex::new(may_go_on);
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(10, 64), move |request| {
+            let input = request.blocking_input()?;
+            input.cancel();
+            closed.send(()).expect("heard");
+            may_go_on.lock().expect("one handler").recv().expect("told");
+            tell.send(input.stats()).expect("heard");
+            Ok(())
+        });
+        raw.req(1, ECHO);
+        raw.start(1, "in");
+        is_closed.recv().expect("closed");
+        for n in 0..4 {
+            raw.chunk(1, "in", n, &Value::Uint(n));
+        }
+        let frames = raw.settle(); // the four have come
+        assert_eq!(granted(&frames), 0, "nobody consumed them");
+        assert!(frames.iter().all(|frame| frame.frame_type != FrameType::Err), "{frames:?}");
+        goes_on.send(()).expect("it waits");
+        let stats = told.recv().expect("told");
+        assert_eq!(stats.window, 6, "10 granted and 4 sent, as the sender counts");
+        raw.stream_end(1, "in", 4);
+        raw.end(1);
+        raw.until(FrameType::End);
+        raw.grant(1, None, 1); // the end took back all that was outstanding: this means nothing
+        raw.send(&Frame::heartbeat(9_u64.into()));
+        let beat = raw.until(FrameType::Heartbeat);
+        assert_eq!(beat.meta_u64("drops_total"), Some(0), "nothing was a violation: {beat:?}");
+    });
+}
+
+/// HZ-W09: the same at a caller, whose close cancels the call: what was on the wire is a straggler.
+#[test]
+fn hz_w09_what_crosses_a_callers_close_is_benign() {
+    within(LIMIT, "a dropped reader", || {
+        let (mut raw, peer) = Raw::cartridge(&engine(limits(10, 64)), ECHO);
+        let call = peer.call(ECHO).expect("live");
+        let id = raw.expect(FrameType::Req).id;
+        raw.start(id, "out");
+        drop(call.blocking_output().expect("a result"));
+        assert_eq!(raw.until(FrameType::Cancel).id, id);
+        for n in 0..4 {
+            raw.chunk(id, "out", n, &Value::Uint(n));
+        }
+        raw.send(&Frame::err(id, None, "CANCELLED", AttributionClass::User, "as you say"));
+        assert_eq!(granted(&raw.settle()), 0);
+        let seen = peer.counters();
+        assert_eq!((seen.drops_total(), seen.stragglers.get("chunk")), (0, Some(&4)), "{seen:?}");
+        assert_eq!(peer.live_calls(), 0);
+    });
+}
+
+/// HZ-W08: a window is agreed on at the handshake and never lowered. Who tries is refused, and what is
+/// in flight under the old window stays good.
+#[test]
+fn hz_w08_a_window_is_agreed_on_once() {
+    within(LIMIT, "a second hello", || {
+        let (ready, is_ready) = mpsc::channel::<()>();
+        let is_ready = std::sync::Mutex::new(is_ready);
+        let (mut raw, _running) = Raw::host(Cap::new(ECHO), ECHO, limits(10, 64), move |request| {
+            let input = request.blocking_input()?;
+            is_ready.lock().expect("one handler").recv().expect("told");
+            input.iter().try_for_each(|item| item.map(drop))
+        });
+        raw.req(1, ECHO);
+        raw.start(1, "in");
+        for n in 0..8 {
+            raw.chunk(1, "in", n, &Value::Uint(n));
+        }
+        raw.send(&Frame::hello(&limits(4, 64), 6));
+        assert_eq!(raw.until(FrameType::Err).error_code(), Some("PROTOCOL_ERROR"));
+        ready.send(()).expect("it waits");
+        let mut window = 2;
+        while window < 10 {
+            window += raw.until(FrameType::Credit).credit.expect("a number");
+        }
+        assert_eq!(window, 10, "the window is what it was");
+        for n in 8..18 {
+            raw.chunk(1, "in", n, &Value::Uint(n));
+        }
+        raw.stream_end(1, "in", 18);
+        raw.end(1);
+        raw.until(FrameType::End);
     });
 }

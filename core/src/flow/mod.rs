@@ -24,6 +24,15 @@
 //! [`CreditWindow`](crate::CreditWindow) at its consumer. A grant of that window is the `request(n)`
 //! of the streams protocol; there is no second implementation of demand.
 //!
+//! # Several inputs, several outputs
+//!
+//! | what | how demand goes |
+//! |---|---|
+//! | [`Source::zip`], [`Source::combine`], [`Source::merge`] | one element at a time of each input; an input has a meter of its own |
+//! | [`Sink::broadcast`], [`Sink::balance`], [`Sink::partition`] | each branch is an island behind an edge; above is asked for what the edges can take |
+//! | [`Sink::broadcast_hub`], [`Source::merge_hub`] | those who listen or produce come and go while it runs |
+//! | [`Source::wire`], [`Sink::wire`] | the credit of a stream of a request, at either end of a link |
+//!
 //! # The protocol between two stages
 //!
 //! | rule | where it is kept |
