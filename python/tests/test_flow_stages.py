@@ -17,6 +17,8 @@ from sluicegate.errors import (
     Cancelled,
     Closed,
     InvalidArgument,
+    LimitReached,
+    PlanRefused,
     TimedOut,
 )
 from sluicegate.flow import (
@@ -330,6 +332,32 @@ def test_fan_outs(scope: Scope) -> None:
     through = numbers.via(Flow.partition([double, negate], lambda n: n % 2))
     assert sorted(through.run(scope)) == sorted([0, 4, 8, 12, 16, -1, -3, -5, -7, -9])
     assert sorted(numbers.via(Flow.balance([double, double])).run(scope)) == list(range(0, 20, 2))
+
+
+def test_a_stream_for_each_key(scope: Scope) -> None:
+    total: Flow[int, int, None] = Flow.fold(0, lambda a, b: a + b)
+    numbers = Source.iter(range(10))
+    grouped = numbers.group_by(2, lambda n: n % 2 == 0, total)
+    for _ in range(2):
+        assert sorted(grouped.run(scope)) == [20, 25]
+    with pytest.raises(LimitReached):
+        list(numbers.group_by(2, lambda n: n, total).run(scope))
+    with pytest.raises(PlanRefused):
+        numbers.group_by(2, lambda n: n, total, slots=1)
+    with pytest.raises(TypeError, match="unhashable"):
+        list(numbers.group_by(2, lambda n: [n], total).run(scope))  # type: ignore[arg-type,return-value]
+
+
+def test_a_scope_says_who_waits_for_whom() -> None:
+    scope = Scope.stepped(0)
+    assert "nothing runs" in scope.explain()
+    source, end = publisher().map(str).to_mat(subscriber(), pair).run(scope)
+    end.request(2)
+    assert 'stage "map" has demand for 2 and waits for its source' in scope.explain()
+    said = scope.explain_json()
+    assert [stage["stage"] for stage in said["stages"]] == ["probe", "map", "probe"]
+    assert said["stages"][1]["waits_for"] == "source"
+    source.send_complete()
 
 
 def test_a_hub_is_heard_by_whoever_subscribes(scope: Scope) -> None:

@@ -92,6 +92,16 @@ impl FlowScope {
         }))
     }
 
+    /// Who waits for whom: in words, or as JSON.
+    #[pyo3(signature = (as_json, /))]
+    fn explain(&self, py: Python<'_>, as_json: bool) -> PyResult<String> {
+        let scope = self.core()?;
+        Ok(attach::detach(py, || {
+            let explanation = scope.explain();
+            if as_json { explanation.to_json().to_string() } else { explanation.to_string() }
+        }))
+    }
+
     /// Stops everything; answers when all of it has stopped.
     #[pyo3(signature = (limit, /))]
     fn shutdown(&self, py: Python<'_>, limit: f64) -> PyResult<Op> {

@@ -307,6 +307,20 @@ impl FlowStage {
         Ok(Self::plain(&flow.map_err(refused)?))
     }
 
+    /// Through a run of `flow` of its own for each number that `number` puts on an element.
+    #[staticmethod]
+    #[pyo3(signature = (max_groups, slots, number, flow, /))]
+    fn group_by(
+        max_groups: Count,
+        slots: Count,
+        number: Function,
+        flow: &FlowStage,
+    ) -> PyResult<Self> {
+        let flow = flow.0.get()?.map_mat(|_| NotUsed);
+        let groups = CoreFlow::group_by(max_groups.0, slots.0, Element::size, flow);
+        Ok(Self::plain(&numbered(number, "key").via(groups.map_err(refused)?)))
+    }
+
     #[staticmethod]
     fn switch() -> Self {
         Self::of(CoreFlow::switch().map_mat(|switch| materialise(FlowSwitch::new(switch))))

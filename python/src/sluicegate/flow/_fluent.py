@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate.flow import _stage as stage
@@ -161,3 +161,14 @@ class Fluent(abc.ABC, Generic[T_co, M_co]):
         """Goes on with ``source`` if the upstream fails."""
         flow: Flow[Any, T_co | O, None] = stage.Flow.recover_with(source)
         return self.via(flow)
+
+    def group_by(
+        self,
+        max_groups: int,
+        key: Callable[[T_co], Hashable],
+        flow: Flow[T_co, O, Any],
+        *,
+        slots: int | None = None,
+    ) -> Source[O, M_co]:
+        """Each element through a run of ``flow`` of its own for each key."""
+        return self.via(stage.Flow.group_by(max_groups, key, flow, slots=slots))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import threading
 import weakref
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 
 from sluicegate import _core
 from sluicegate._wait import NEVER, wait
@@ -99,6 +100,18 @@ class Scope:
             Stage(name, Demand(below, above, held), passed, late, lost)
             for name, below, above, held, passed, late, lost in self._core.stages()
         ]
+
+    def explain(self) -> str:
+        """Which stage waits for whom, now, in words: a stage a line. Disturbs nothing."""
+        return self._core.explain(False)
+
+    def explain_json(self) -> dict[str, Any]:
+        """The same as data: ``scope``, ``islands``, and ``stages`` with their counters.
+
+        Each stage's ``waits_for`` is ``consumer``, ``source`` or ``itself``.
+        """
+        explanation: dict[str, Any] = json.loads(self._core.explain(True))
+        return explanation
 
     def settle(self) -> int:
         """Runs what can run until nothing can, in a stepped scope; gives the number of turns."""

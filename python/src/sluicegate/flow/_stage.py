@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
@@ -230,6 +230,31 @@ class Flow(Generic[I_contra, O_co, M_co]):
     def recover_with(source: Source[O, Any]) -> Flow[Any, O, None]:
         """If the upstream fails, goes on with ``source``, whose own failure passes."""
         return Flow(lambda: _core.FlowStage.recover_with(source._make()))
+
+    @staticmethod
+    def group_by(
+        max_groups: int,
+        key: Callable[[I], Hashable],
+        flow: Flow[I, O, Any],
+        *,
+        slots: int | None = None,
+    ) -> Flow[I, O, None]:
+        """Each element through a run of ``flow`` of its own for each key; what they give is merged.
+
+        Fails with LimitReached at the first key beyond ``max_groups``. Fewer ``slots`` of the
+        merge than groups could lock up: PlanRefused.
+        """
+
+        def make() -> _core.FlowStage:
+            numbers: dict[Hashable, int] = {}  # of one run
+
+            def number(element: I) -> int:
+                return numbers.setdefault(key(element), len(numbers))
+
+            room = max_groups if slots is None else slots
+            return _core.FlowStage.group_by(max_groups, room, number, flow._make())
+
+        return Flow(make)
 
     @staticmethod
     def switch() -> Flow[Any, Any, Switch]:
