@@ -15,6 +15,7 @@ mod quiet;
 mod reader;
 mod socket;
 mod stdio;
+mod trace;
 mod writer;
 
 pub(crate) use alarm::Alarm;
@@ -27,4 +28,5 @@ pub(crate) use reader::TRUNCATED;
 pub(crate) use socket::Shutter;
 pub use socket::{Address, Listener, SocketReader, SocketWriter, connect, socket_pair};
 pub(crate) use stdio::claim_stdio;
+pub use trace::{TraceFormat, trace};
 pub use writer::FrameWriter;

@@ -4,6 +4,7 @@ use std::io::{BufReader, ErrorKind as IoKind, Read};
 
 use bytes::Bytes;
 
+use super::trace;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN, Versions};
 
@@ -62,7 +63,9 @@ impl<R: Read> FrameReader<R> {
         if body.len() < length {
             return Err(truncated(body.len(), length, "body"));
         }
-        Ok(Some(frame::decode_with(Bytes::from(body), versions)?))
+        let frame = frame::decode_with(Bytes::from(body), versions)?;
+        trace::received(&frame);
+        Ok(Some(frame))
     }
 
     /// Fills `buffer` as far as the stream goes.

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind as IoKind, IoSlice, Write};
 
+use super::trace;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{self, EncodeError, EncodedFrame, Frame, Limits};
 
@@ -65,13 +66,15 @@ impl<W: Write> FrameWriter<W> {
 
 /// Encodes a frame, refusing one whose body is larger than `max_frame` bytes.
 pub(crate) fn encode(frame: &Frame, max_frame: u64) -> Result<EncodedFrame, Error> {
-    frame::encode_parts(frame, max_frame).map_err(|error| {
+    let encoded = frame::encode_parts(frame, max_frame).map_err(|error| {
         let kind = match error {
             EncodeError::TooLarge { .. } => ErrorKind::FrameTooLarge,
             _ => ErrorKind::InvalidArgument,
         };
         Error::new(kind, format!("a {} frame cannot be written: {error}", frame.frame_type.name()))
-    })
+    })?;
+    trace::sent(frame);
+    Ok(encoded)
 }
 
 fn io_error(error: &std::io::Error) -> Error {
