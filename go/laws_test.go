@@ -44,8 +44,8 @@ func numbers(ctx context.Context, count int) func(*sluicegate.OutputStream) erro
 	}
 }
 
-// L9: nobody reads this input, so that there is room for the window and no more.
 func TestL9ASenderStartsWithTheWindowAndWaitsAtZero(t *testing.T) {
+	// L9: nobody reads this input, so that there is room for the window and no more.
 	ctx := guarded(t)
 	call, err := windowed(t, 2).Call(ctx, foreverCap)
 	if err != nil {
@@ -66,9 +66,9 @@ func TestL9ASenderStartsWithTheWindowAndWaitsAtZero(t *testing.T) {
 	}
 }
 
-// L10, L11, L15: credit comes from whoever consumes, also when no batch is full, and both directions
-// of a request are served at once.
 func TestL10L11L15WhatIsConsumedComesBackWithEveryWindow(t *testing.T) {
+	// L10, L11, L15: credit comes from whoever consumes, also when no batch is full, and both directions
+	// of a request are served at once.
 	for _, window := range []uint64{1, 2, 3, 32} {
 		ctx := guarded(t)
 		call := feed(t, ctx, windowed(t, window), echoCap, numbers(ctx, 100))
@@ -82,8 +82,8 @@ func TestL10L11L15WhatIsConsumedComesBackWithEveryWindow(t *testing.T) {
 	}
 }
 
-// L13: eight goroutines wait for room, and all of them are told.
 func TestL13ACancelReleasesWhoWaitsForCredit(t *testing.T) {
+	// L13: eight goroutines wait for room, and all of them are told.
 	ctx := guarded(t)
 	call, err := windowed(t, 2).Call(ctx, foreverCap)
 	if err != nil {
@@ -115,8 +115,8 @@ func TestL13ACancelReleasesWhoWaitsForCredit(t *testing.T) {
 	senders.Wait()
 }
 
-// L14: logs and progress cost no credit, and flow while a whole window lies unread.
 func TestL14ControlFlowsWhileNoDataMay(t *testing.T) {
+	// L14: logs and progress cost no credit, and flow while a whole window lies unread.
 	ctx := guarded(t)
 	peer := windowed(t, 1)
 	full, err := peer.Call(ctx, foreverCap)
@@ -131,9 +131,9 @@ func TestL14ControlFlowsWhileNoDataMay(t *testing.T) {
 	}
 }
 
-// L16, L17: an unbounded stream is never collected whole and ends by a cancel in its middle; the
-// cartridge lives on.
 func TestL16L17AnUnboundedStreamEndsByACancel(t *testing.T) {
+	// L16, L17: an unbounded stream is never collected whole and ends by a cancel in its middle; the
+	// cartridge lives on.
 	ctx := guarded(t)
 	peer := windowed(t, 4)
 	call, err := peer.Call(ctx, foreverCap)

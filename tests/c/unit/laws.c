@@ -59,8 +59,8 @@ static void expect_number(const across *across, uint64_t expected) {
   CHECK_OK(sluice_item_release(item));
 }
 
-/* L9: nobody reads this input, so that there is room for the window and no more. */
 static void l9_a_sender_starts_with_the_window_and_waits_at_zero(void) {
+  /* L9: nobody reads this input, so that there is room for the window and no more. */
   across across;
   sluice_stream_stats stats = SLUICE_STREAM_STATS_INIT;
   sluice_error *err = NULL;
@@ -87,9 +87,9 @@ static void *sends(void *context) {
   return NULL;
 }
 
-/* L10, L11, L15: credit comes from whoever consumes, also when no batch is full, and both directions
- * of a request are served at once. */
 static void l10_l11_l15_what_is_consumed_comes_back_with_every_window(void) {
+  /* L10, L11, L15: credit comes from whoever consumes, also when no batch is full, and both directions
+   * of a request are served at once. */
   static const uint64_t windows[] = {1, 2, 3, 32};
   size_t i;
   for (i = 0; i < sizeof windows / sizeof windows[0]; i++) {
@@ -123,9 +123,9 @@ static void *sends_until_released(void *context) {
   return NULL;
 }
 
-/* L13, L16, L17: an unbounded stream is not collected whole, a cancel ends it in its middle, and
- * whoever waits for credit is told. */
 static void l13_l16_l17_a_cancel_ends_everything_in_its_middle(void) {
+  /* L13, L16, L17: an unbounded stream is not collected whole, a cancel ends it in its middle, and
+   * whoever waits for credit is told. */
   across across;
   pthread_t senders[SENDERS];
   sluice_item *item = NULL;
@@ -152,8 +152,8 @@ static void l13_l16_l17_a_cancel_ends_everything_in_its_middle(void) {
   across_close(&across);
 }
 
-/* L14: what a handler tells costs no credit, and comes while a whole window lies unread. */
 static void l14_control_flows_while_no_data_may(void) {
+  /* L14: what a handler tells costs no credit, and comes while a whole window lies unread. */
   across across;
   sluice_call *talk = NULL;
   sluice_event *event = NULL;
