@@ -15,7 +15,7 @@ awk -v dir="$build" '
   open { print > file }
 ' ../../docs/guide-c.md
 
-for name in window upper host loop feed; do
+for name in window upper host loop feed stream; do
   ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror -I../../include "$@" \
     "$build/$name.c" -o "$build/$name" -L"$lib_dir" -Wl,-rpath,"$lib_dir" -lsluicegate -lpthread || exit 1
 done
@@ -23,5 +23,6 @@ done
   [ "$("$build/host" "$build/upper" hello)" = HELLO ] &&
   [ "$("$build/loop")" = "the chunk is ours" ] &&
   [ "$("$build/feed")" = "1000 items are accounted for" ] &&
+  [ "$("$build/stream")" = "sum of squares: 385" ] &&
   ! "$build/host" /no/such/cartridge x 2>"$build/said" &&
   grep -q /no/such/cartridge "$build/said"
