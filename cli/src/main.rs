@@ -21,7 +21,8 @@ use sluicegate::Error;
 #[command(
     name = "sluicegate",
     version,
-    about = "Flow control you can link: run chains of cartridges"
+    about = "Flow control you can link: run chains of cartridges",
+    after_help = "SLUICEGATE_TRACE=FILE (or stderr) writes down each frame that goes over a link, SLUICEGATE_TRACE_FORMAT=json as JSON lines."
 )]
 struct Arguments {
     #[command(subcommand)]
