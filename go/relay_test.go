@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,12 @@ func relayed(t *testing.T, ctx context.Context) (relay *sluicegate.Switch, host 
 	}
 	if err := host.Join(ctx, address); err != nil {
 		t.Fatal(err)
+	}
+	for !slices.Contains(relay.Caps(), echoCap) { // it is being asked who it is
+		if ctx.Err() != nil {
+			t.Fatal("the switch does not take the host's offer")
+		}
+		runtime.Gosched()
 	}
 	return relay, host, address
 }

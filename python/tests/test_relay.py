@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REFERENCE, attached
+from conftest import REFERENCE, attached, until
 from sluicegate import (
     Cartridge,
     Engine,
@@ -55,7 +55,7 @@ def test_a_call_goes_through_a_switch_and_a_host(tmp_path: Path) -> None:
         assert address == f"unix:{tmp_path / 's'}"
         host.add(sys.executable, REFERENCE)
         host.join(address)
-        assert DIGEST in switch.caps
+        until(lambda: DIGEST in switch.caps)
         with engine.spawn(sys.executable, REFERENCE) as direct:
             expected = digest(direct)
         with engine.connect(address) as peer:
@@ -80,6 +80,7 @@ def test_a_call_goes_through_relays_of_asyncio(tmp_path: Path) -> None:
             address = switch.listen(tmp_path / "s")
             await host.add(sys.executable, REFERENCE)
             await host.join(address)
+            until(lambda: DIGEST in switch.caps)
             async with await engine.connect(address) as peer:
                 call = peer.call(DIGEST)
                 async with call.input("media:blob") as stream:

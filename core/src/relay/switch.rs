@@ -175,14 +175,16 @@ impl Switch {
         engine.attach(reader, writer)
     }
 
-    /// The caps that hosts offer now, sorted.
+    /// The caps that hosts offer now, sorted: of those that have proved who they are, so that requests
+    /// for these caps go through.
     #[must_use]
     pub fn caps(&self) -> Vec<String> {
         let mut caps: Vec<String> = Vec::new();
         for member in self.inner().links.lock().values() {
-            if let Some(offer) = &member.offer {
-                caps.extend(offer.lock().caps.iter().map(|cap| cap.urn.clone()));
-            }
+            let Some(offer) = &member.offer else { continue };
+            let offer = offer.lock();
+            let verified = offer.caps.iter().filter(|_| offer.verified);
+            caps.extend(verified.map(|cap| cap.urn.clone()));
         }
         caps.sort_unstable();
         caps.dedup();
