@@ -22,7 +22,7 @@ const watchdog = 60 * time.Second
 func built(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", program, "./"+name).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "./"+name+"/main.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return program

@@ -3,6 +3,7 @@
 
 mod archive;
 mod cartridges;
+mod hosts;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -31,21 +32,26 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::prepares("cartridge-go", move |_| cartridges::go(repo)),
         Step::prepares("cartridge-python", move |_| cartridges::python(repo)),
         Step::prepares("cartridge-rust", move |_| cartridges::rust(repo)),
+        Step::prepares("host-c", move |_| hosts::c(repo)),
+        Step::prepares("host-go", move |_| hosts::go(repo)),
+        Step::prepares("host-python", move |_| hosts::python(repo)),
+        Step::prepares("host-rust", move |_| hosts::rust(repo)),
     ];
-    steps.push(match &tools.swift {
-        Some(toolchain) => {
-            Step::prepares("cartridge-swift", move |_| cartridges::swift(repo, toolchain))
-        }
-        None => Step::prepares("cartridge-swift", |tally| {
+    match &tools.swift {
+        Some(toolchain) => steps.extend([
+            Step::prepares("cartridge-swift", move |_| cartridges::swift(repo, toolchain)),
+            Step::prepares("host-swift", move |_| hosts::swift(repo, toolchain)),
+        ]),
+        None => steps.push(Step::prepares("cartridge-swift", |tally| {
             tally.note(swift::left_out());
             println!("{}", swift::left_out());
             Ok(())
-        }),
-    });
+        })),
+    }
     steps
 }
 
-/// The C library, the command and the Rust cartridge, and the library under Swift.
+/// The C library, the command, the cartridge and the host in Rust, and the library under Swift.
 fn native(repo: &Repo, tools: &Tools) -> Result<()> {
     let mut cargo = repo.command("cargo");
     cargo.args(["build", "--release"]);

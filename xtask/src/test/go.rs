@@ -8,7 +8,9 @@ use crate::repo::Repo;
 use crate::tally::{Runner, Tally};
 
 /// The folders with a go.mod.
-const MODULES: &[&str] = &["go", "tests/cartridges/go"];
+const MODULES: &[&str] = &["go", "tests/cartridges/go", "tests/hosts/go"];
+/// Those of them with tests of their own.
+const TESTED: &[&str] = &["go", "tests/cartridges/go"];
 
 pub fn lint(repo: &Repo) -> Result<()> {
     let unformatted = process::capture(repo.command("gofmt").arg("-l").args(MODULES))?;
@@ -22,7 +24,7 @@ pub fn lint(repo: &Repo) -> Result<()> {
 }
 
 pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
-    for module in MODULES {
+    for module in TESTED {
         let mut test = repo.command("go");
         // Go does not see that the C library has changed, so its cache must not answer.
         test.current_dir(repo.path(module)).args(["test", "-count=1", "-v", "./..."]);

@@ -2,6 +2,7 @@
 
 mod c;
 mod conformance;
+mod examples;
 mod go;
 mod installed;
 mod interop;
@@ -46,6 +47,7 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::new("interop", move |tally| interop::test(repo, tally)),
         Step::new("conformance", move |_| conformance::compare(repo, tools, 1)),
         Step::new("readme", move |_| readme::test(repo, tools)),
+        Step::new("examples", move |_| examples::test(repo, tools)),
         Step::new("demo", move |_| demo::small(repo, tools)),
     ]);
     steps

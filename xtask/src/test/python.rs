@@ -9,6 +9,7 @@ use crate::tally::{Runner, Tally};
 
 /// Python beside the package, under the package's own rules.
 const CARTRIDGE: &str = "../tests/cartridges/python";
+const HOST: &str = "../tests/hosts/python";
 /// The suite against the live peer; what it imports of the peer has no types.
 const INTEROP: &str = "../tests/interop";
 
@@ -22,14 +23,14 @@ pub fn lint(repo: &Repo) -> Result<()> {
         ]);
         process::run(&mut ruff)
     };
-    ruff(&["format", "--check", ".", CARTRIDGE, INTEROP])?;
+    ruff(&["format", "--check", ".", CARTRIDGE, HOST, INTEROP])?;
     ruff(&["check", "."])?;
     // Only what people import must be documented to the last function.
-    ruff(&["check", "--extend-ignore=D", CARTRIDGE, INTEROP])
+    ruff(&["check", "--extend-ignore=D", CARTRIDGE, HOST, INTEROP])
 }
 
 pub fn types(repo: &Repo) -> Result<()> {
-    for files in [&[][..], &[CARTRIDGE]] {
+    for files in [&[][..], &[CARTRIDGE], &[HOST]] {
         let mut mypy = repo.command(repo.target("venv/bin/mypy"));
         process::run(mypy.current_dir(repo.path("python")).arg("--strict").args(files))?;
     }
