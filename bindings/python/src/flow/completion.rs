@@ -69,8 +69,9 @@ impl FlowCompletion {
 impl FlowCompletion {
     /// 0 pending, 1 success, 2 failure, 3 cancelled.
     #[getter]
-    fn status(&self) -> PyResult<u8> {
-        Ok(match self.0.get()?.status() {
+    fn status(&self, py: Python<'_>) -> PyResult<u8> {
+        let settled = self.0.get()?;
+        Ok(match attach::detach(py, || settled.status()) {
             Status::Pending => 0,
             Status::Success => 1,
             Status::Failure => 2,
@@ -152,8 +153,9 @@ impl FlowPromise {
     }
 
     /// Raises what is wrong with settling it a second time.
-    fn settled_before(&self) -> PyResult<()> {
-        let nothing: Result<(), Error> = self.0.get()?.cancel();
+    fn settled_before(&self, py: Python<'_>) -> PyResult<()> {
+        let promise = self.0.get()?;
+        let nothing: Result<(), Error> = attach::detach(py, || promise.cancel());
         nothing.map_err(|error| errors::raise(&error))
     }
 }

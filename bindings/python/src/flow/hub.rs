@@ -56,8 +56,9 @@ impl FlowHub {
     }
 
     #[getter]
-    fn is_over(&self) -> PyResult<bool> {
-        Ok(self.0.get()?.is_over())
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        let hub = self.0.get()?;
+        Ok(attach::detach(py, || hub.is_over()))
     }
 }
 
@@ -84,13 +85,16 @@ impl FlowMergeHub {
     }
 
     #[getter]
-    fn failures(&self) -> PyResult<u64> {
-        Ok(self.0.get()?.failures())
+    fn failures(&self, py: Python<'_>) -> PyResult<u64> {
+        let hub = self.0.get()?;
+        Ok(attach::detach(py, || hub.failures()))
     }
 
     #[getter]
     fn last_failure<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.get()?.last_failure().map(|error| errors::exception(py, &error)).transpose()
+        let hub = self.0.get()?;
+        let last = attach::detach(py, || hub.last_failure());
+        last.map(|error| errors::exception(py, &error)).transpose()
     }
 }
 

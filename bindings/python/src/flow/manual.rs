@@ -65,23 +65,27 @@ impl FlowManual {
     }
 
     #[getter]
-    fn demand(&self) -> PyResult<u64> {
-        Ok(self.0.get()?.demand())
+    fn demand(&self, py: Python<'_>) -> PyResult<u64> {
+        let manual = self.0.get()?;
+        Ok(attach::detach(py, || manual.demand()))
     }
 
     #[getter]
-    fn held(&self) -> PyResult<u64> {
-        Ok(self.0.get()?.held())
+    fn held(&self, py: Python<'_>) -> PyResult<u64> {
+        let manual = self.0.get()?;
+        Ok(attach::detach(py, || manual.held()))
     }
 
     #[getter]
-    fn lost(&self) -> PyResult<u64> {
-        Ok(self.0.get()?.lost())
+    fn lost(&self, py: Python<'_>) -> PyResult<u64> {
+        let manual = self.0.get()?;
+        Ok(attach::detach(py, || manual.lost()))
     }
 
     #[getter]
-    fn is_over(&self) -> PyResult<bool> {
-        Ok(self.0.get()?.is_over())
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        let manual = self.0.get()?;
+        Ok(attach::detach(py, || manual.is_over()))
     }
 
     /// Answers True once `n` can be offered, False if the source ends first.

@@ -51,7 +51,8 @@ impl FlowOutlet {
     }
 
     #[getter]
-    fn held(&self) -> PyResult<u64> {
-        Ok(self.0.get()?.0.held())
+    fn held(&self, py: Python<'_>) -> PyResult<u64> {
+        let (outlet, _) = self.0.get()?;
+        Ok(attach::detach(py, || outlet.held()))
     }
 }

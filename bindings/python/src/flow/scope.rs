@@ -52,8 +52,9 @@ impl FlowScope {
     }
 
     #[getter]
-    fn now(&self) -> PyResult<f64> {
-        Ok(self.core()?.clock().now().as_secs_f64())
+    fn now(&self, py: Python<'_>) -> PyResult<f64> {
+        let scope = self.core()?;
+        Ok(attach::detach(py, || scope.clock().now().as_secs_f64()))
     }
 
     #[getter]
