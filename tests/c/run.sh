@@ -66,6 +66,11 @@ glibc() {
   return 1
 }
 
+# HZ-F16: and where the system has another C library, its loader refuses it with a line, or loads it.
+musl() {
+  musl-gcc -Wall -Wextra -Werror -o "$build/musl" musl.c && "$build/musl" "$lib_dir/libsluicegate.so"
+}
+
 # Everything that the header declares is there.
 declared() {
   ${NM:-nm} -D --defined-only "$lib_dir/libsluicegate.so" | sed 's/.* //' | sort >"$build/exported"
@@ -85,6 +90,7 @@ one "names of the static library" shows
 one "declarations" declared
 counted "$build/unit"
 one "glibc" glibc
+one "musl" musl
 if [ -e "$build/static" ]; then
   counted "$build/static"
   one "beside another Rust library" "$build/beside"

@@ -64,6 +64,8 @@ pub const COMPILERS: &[Package] = &[
 
 /// What only tests take.
 pub const TESTS: &[Package] = &[
+    Package::program("curl", "curl"), // asks the servers of examples
+    Package::program("musl-tools", "musl-gcc"), // another C library, for tests/c
     Package::program("ffmpeg", "ffmpeg"), // core's tests of live feeds capture its test picture
 ];
 
