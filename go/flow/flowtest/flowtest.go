@@ -1,0 +1,188 @@
+// Package flowtest has probes for tests of streams: a publisher and a subscriber that a test plays by
+// hand. Every assertion waits no longer than its limit, and fails the test with what it awaited and
+// what came.
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluicegate/sluicegate/go/flow"
+)
+
+// Limit is how long an assertion waits unless told otherwise.
+const Limit = time.Second
+
+// Stepped is a scope without threads for a test, closed at its end.
+func Stepped(t testing.TB, seed uint64) *flow.Scope {
+	t.Helper()
+	scope, err := flow.NewSteppedScope(t.Name(), seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := scope.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return scope
+}
+
+// A Publisher plays a source.
+type Publisher[T any] struct {
+	*flow.Manual[T]
+	t     testing.TB
+	limit time.Duration
+}
+
+// PublisherOf takes the publisher of a run of [flow.ProbeSource] or [flow.ManualSource].
+func PublisherOf[T any](t testing.TB, running flow.Controlled) *Publisher[T] {
+	t.Helper()
+	control, err := flow.ManualOf[T](running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Publisher[T]{control, t, Limit}
+}
+
+// Within is the same probe with another limit.
+func (p *Publisher[T]) Within(limit time.Duration) *Publisher[T] {
+	return &Publisher[T]{p.Manual, p.t, limit}
+}
+
+// SendNext sends an element. One that is not taken in time fails the source first, so that nothing hangs.
+func (p *Publisher[T]) SendNext(element T) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
+	defer cancel()
+	offer, err := p.Offer(ctx, element)
+	if offer != flow.Enqueued || err != nil {
+		p.Fail(errors.New("an element was not taken in time"))
+		p.t.Fatalf("awaited: an element is taken within %v; came: %v, %v", p.limit, offer, err)
+	}
+}
+
+// SendComplete completes the source. False if it had ended.
+func (p *Publisher[T]) SendComplete() bool { return p.Complete() }
+
+// SendError fails the source. False if it had ended.
+func (p *Publisher[T]) SendError(err error) bool { return p.Fail(err) }
+
+// ExpectDemand waits until n elements at least can be sent.
+func (p *Publisher[T]) ExpectDemand(n uint64) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
+	defer cancel()
+	if ready, err := p.Ready(ctx, n); err != nil {
+		p.t.Fatalf("awaited: demand for %d within %v; came: demand for %d", n, p.limit, p.Demand())
+	} else if !ready {
+		p.t.Fatalf("awaited: demand for %d; came: cancel", n)
+	}
+}
+
+// ExpectCancel waits until the source was cancelled from below.
+func (p *Publisher[T]) ExpectCancel() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
+	defer cancel()
+	if ready, err := p.Ready(ctx, 1<<64-1); ready || err != nil { // more than any source can be asked for
+		p.t.Fatalf("awaited: cancel within %v; came: nothing", p.limit)
+	}
+}
+
+// A Subscriber plays a sink.
+type Subscriber[T any] struct {
+	probe *flow.Subscriber[T]
+	t     testing.TB
+	limit time.Duration
+}
+
+// SubscriberOf puts assertions round the result of [flow.ProbeSink].
+func SubscriberOf[T any](t testing.TB, probe *flow.Subscriber[T]) *Subscriber[T] {
+	return &Subscriber[T]{probe, t, Limit}
+}
+
+// Within is the same probe with another limit.
+func (s *Subscriber[T]) Within(limit time.Duration) *Subscriber[T] {
+	return &Subscriber[T]{s.probe, s.t, limit}
+}
+
+// Request asks for n elements more. A stream whose terminal was taken fails the test.
+func (s *Subscriber[T]) Request(n uint64) {
+	s.t.Helper()
+	if !s.probe.Request(n) {
+		s.t.Fatal("awaited: a stream that takes demand; came: its terminal, before")
+	}
+}
+
+// TryRequest is Request that answers false instead.
+func (s *Subscriber[T]) TryRequest(n uint64) bool { return s.probe.Request(n) }
+
+// Cancel wants no more: everything above is cancelled.
+func (s *Subscriber[T]) Cancel() { s.probe.Cancel() }
+
+// next takes a signal of this kind.
+func (s *Subscriber[T]) next(what string, kind flow.SignalKind) flow.Signal[T] {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
+	defer cancel()
+	signal, err := s.probe.Signal(ctx)
+	if err != nil {
+		s.t.Fatalf("awaited: %s within %v; came: nothing", what, s.limit)
+	}
+	if signal.Kind != kind {
+		s.t.Fatalf("awaited: %s; came: %s", what, said(signal))
+	}
+	return signal
+}
+
+// ExpectAny takes an element, whatever it is.
+func (s *Subscriber[T]) ExpectAny() T {
+	s.t.Helper()
+	return s.next("an element", flow.SignalNext).Element
+}
+
+// ExpectComplete takes the end.
+func (s *Subscriber[T]) ExpectComplete() {
+	s.t.Helper()
+	s.next("complete", flow.SignalComplete)
+}
+
+// ExpectError takes the failure.
+func (s *Subscriber[T]) ExpectError() error {
+	s.t.Helper()
+	return s.next("a failure", flow.SignalError).Err
+}
+
+// ExpectNoMessage sees that nothing comes within a time.
+func (s *Subscriber[T]) ExpectNoMessage(within time.Duration) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if signal, err := s.probe.Signal(ctx); err == nil {
+		s.t.Fatalf("awaited: nothing; came: %s", said(signal))
+	}
+}
+
+// ExpectNext takes these elements, one after the other.
+func ExpectNext[T comparable](s *Subscriber[T], elements ...T) {
+	s.t.Helper()
+	for _, element := range elements {
+		if came := s.ExpectAny(); came != element {
+			s.t.Fatalf("awaited: %v; came: %v", element, came)
+		}
+	}
+}
+
+func said[T any](signal flow.Signal[T]) string {
+	switch signal.Kind {
+	case flow.SignalNext:
+		return fmt.Sprint("the element ", signal.Element)
+	case flow.SignalComplete:
+		return "complete"
+	}
+	return fmt.Sprint("the failure ", signal.Err)
+}
