@@ -4959,6 +4959,23 @@ sluice_status sluice_control_ask(const char *target,
                                  sluice_error **err);
 
 /**
+ * Writes down every frame that this process sends and receives, as SLUICEGATE_TRACE in the environment
+ * does: lengths and keys, no payloads. A link never waits for it; what finds no room among 4096
+ * lines that wait is left out, and counted in the next line.
+ *
+ * place    a file, which is appended to, or "stderr"
+ * json     a JSON object a line; otherwise lines for people
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_IO | SLUICE_INVALID_ARGUMENT: a frame has gone over a link already, or it is
+ *          traced already
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_trace(const char *place,
+                           size_t place_len,
+                           bool json,
+                           sluice_error **err);
+
+/**
  * Makes an empty list.
  *
  * out      the list, yours to release

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use libc::c_char;
 use sluicegate::account::Explanation;
 use sluicegate::control::{self, Question, Report};
+use sluicegate::link::TraceFormat;
 use sluicegate::{Error, Value};
 
 use crate::border::{self, Text};
@@ -348,5 +349,28 @@ pub unsafe extern "C" fn sluice_control_ask(
         let address = control::address_of(border::text(target, target_len)?)?;
         let question: Question = border::text(question, question_len)?.parse()?;
         put_text(out, control::ask(&address, question)?.to_string())
+    })
+}
+
+/// Writes down every frame that this process sends and receives, as SLUICEGATE_TRACE in the environment
+/// does: lengths and keys, no payloads. A link never waits for it; what finds no room among 4096
+/// lines that wait is left out, and counted in the next line.
+///
+/// place    a file, which is appended to, or "stderr"
+/// json     a JSON object a line; otherwise lines for people
+/// err      may be NULL
+/// returns  SLUICE_OK | SLUICE_IO | SLUICE_INVALID_ARGUMENT: a frame has gone over a link already, or it is
+///          traced already
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_trace(
+    place: *const c_char,
+    place_len: usize,
+    json: bool,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let format = if json { TraceFormat::Json } else { TraceFormat::Text };
+        Ok(sluicegate::link::trace(border::text(place, place_len)?, format)?)
     })
 }
