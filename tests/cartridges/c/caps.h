@@ -16,6 +16,7 @@ handler cap_echo, cap_items, cap_sink, cap_slow, cap_multi, cap_stderr; /* flow.
 handler cap_count;
 handler cap_produce, cap_forever, cap_two; /* produce.c */
 handler cap_digest;                        /* digest.c */
+handler cap_peer;                          /* peer.c */
 
 /* The first input and the main output of a request. */
 typedef struct streams {

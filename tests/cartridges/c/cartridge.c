@@ -16,6 +16,8 @@ static const entry entries[] = {
     {"cap:fc-echo;in=media:blob;out=media:blob", cap_echo, false, false, false},
     {"cap:fc-items;in=media:items;out=media:items", cap_items, true, false, false},
     {"cap:fc-produce;in=media:json;out=media:blob", cap_produce, false, false, false},
+    {"cap:fc-feed;in=media:feed-frames;out=media:items", cap_items, true, false, false},
+    {"cap:fc-peer;in=media:blob;out=media:blob", cap_peer, false, false, false},
     {"cap:fc-sink;in=media:blob;out=media:json", cap_sink, false, false, false},
     {"cap:fc-slow;in=media:blob;out=media:json", cap_slow, false, false, false},
     {"cap:fc-digest;in=media:blob;out=media:json", cap_digest, false, false, false},

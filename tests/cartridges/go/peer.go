@@ -55,7 +55,7 @@ func ask(ctx context.Context, call *sluicegate.Call, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := argument.Write(ctx, data); err != nil {
+	if _, err := argument.WriteContext(ctx, data); err != nil {
 		return err
 	}
 	return call.FinishInput(ctx)

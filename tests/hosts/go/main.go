@@ -78,22 +78,20 @@ func send(ctx context.Context, call *sluicegate.Call, o order) error {
 	pattern := bytes.Repeat(period, o.size/251+2)
 	for chunk := range o.chunks {
 		start := chunk * o.size % 251
-		if err := stream.Write(ctx, pattern[start:start+o.size]); err != nil {
+		if _, err := stream.WriteContext(ctx, pattern[start:start+o.size]); err != nil {
 			return err
 		}
 	}
 	return call.FinishInput(ctx)
 }
 
-// length is how many bytes of content a value is.
-func length(value any) int {
-	switch value := value.(type) {
-	case []byte:
-		return len(value)
-	case string:
-		return len(value)
+// length is how many bytes of content a value is: of a string its own, of anything else none.
+func length(value sluicegate.Value) int {
+	if content, ok := value.Bytes(); ok {
+		return len(content)
 	}
-	return 0
+	text, _ := value.Text()
+	return len(text)
 }
 
 func receive(ctx context.Context, call *sluicegate.Call) (int, error) {

@@ -6,6 +6,10 @@ enum Flow {
   static let echoCap: Cap = "cap:fc-echo;in=media:blob;out=media:blob"
   static let itemsCap = Cap(
     "cap:fc-items;in=media:items;out=media:items", inputIsSequence: true, outputIsSequence: true)
+  static let feedCap = Cap(
+    "cap:fc-feed;in=media:feed-frames;out=media:items", inputIsSequence: true,
+    outputIsSequence: true)
+  static let peerCap: Cap = "cap:fc-peer;in=media:blob;out=media:blob"
   static let sinkCap: Cap = "cap:fc-sink;in=media:blob;out=media:json"
   static let slowCap: Cap = "cap:fc-slow;in=media:blob;out=media:json"
   static let multiCap = Cap(
@@ -27,6 +31,25 @@ enum Flow {
     let output = try request.output
     for try await item in try await request.input() {
       try await output.emitItem(item.value, meta: item.meta)
+    }
+  }
+
+  /// Calls another cap with what came, and answers what that answers.
+  @Sendable static func peer(_ request: Request) async throws {
+    let output = try request.output
+    let bytes = try await request.input().collectBytes()
+    let call = try request.peer(
+      ProcessInfo.processInfo.environment["FC_PEER_CAP"] ?? echoCap.urn)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await call.input("media:blob").write(bytes)
+        try await call.finishInput()
+      }
+      group.addTask {
+        for try await item in try await call.output() { try await output.emit(item.value) }
+        _ = try await call.wait()
+      }
+      try await group.waitForAll()
     }
   }
 

@@ -5,6 +5,8 @@ var cartridge = Cartridge(
   name: "reference-swift", version: "1.0.0", description: "Every reference cap, in Swift")
 cartridge.handle(Flow.echoCap, Flow.echo)
 cartridge.handle(Flow.itemsCap, Flow.items)
+cartridge.handle(Flow.feedCap, Flow.items)
+cartridge.handle(Flow.peerCap, Flow.peer)
 cartridge.handle(Flow.sinkCap, Flow.sink)
 cartridge.handle(Flow.slowCap, Flow.slow)
 cartridge.handle(Flow.multiCap, Flow.multi)

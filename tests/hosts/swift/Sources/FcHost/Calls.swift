@@ -1,0 +1,42 @@
+import Sluicegate
+
+/// One call; answers how many bytes of content came.
+func once(_ peer: Peer, _ order: Order) async throws -> Int {
+  let call = try peer.call(order.cap)
+  return try await withThrowingTaskGroup(of: Void.self) { group in
+    group.addTask { try await send(order, to: call) }  // why it could not is seen at the end
+    if let limit = order.cancelAfter {
+      group.addTask {
+        try await Task.sleep(for: limit)
+        call.cancel(SluicegateError(.cancelled, "the host was told to cancel", class: .user))
+      }
+    }
+    let received: Int
+    do {
+      received = try await receive(call)
+    } catch {
+      _ = try await call.wait()  // how the call ended explains best
+      throw error
+    }
+    _ = try await call.wait()
+    group.cancelAll()
+    return received
+  }
+}
+
+private func send(_ order: Order, to call: Call) async throws {
+  let stream = try call.input(order.argument)
+  for chunk in 0..<order.chunks {
+    let start = chunk * order.size
+    try await stream.write((start..<start + order.size).map { UInt8(($0 % 251 * 31 + 7) % 251) })
+  }
+  try await call.finishInput()
+}
+
+private func receive(_ call: Call) async throws -> Int {
+  var bytes = 0
+  for try await item in try await call.output() {
+    bytes += item.value.bytes?.count ?? item.value.text?.utf8.count ?? 0
+  }
+  return bytes
+}
