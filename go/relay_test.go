@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -203,5 +204,12 @@ func TestACartridgeSaysWhatItDoes(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestATraceNamesItsFile(t *testing.T) {
+	err := sluicegate.Trace("/no/such/folder/trace", sluicegate.TraceJSON)
+	if !errors.Is(err, sluicegate.ErrIO) || !strings.Contains(err.Error(), "/no/such/folder/trace") {
+		t.Errorf("a trace in a folder that is not there: %v", err)
 	}
 }

@@ -217,3 +217,18 @@ func (c *Cartridge) Explain() Explanation {
 	}
 	return explained(session.Explain())
 }
+
+// A TraceFormat says how a frame is written down.
+type TraceFormat bool
+
+// The formats of a trace: lines for people, or a JSON object a line.
+const (
+	TraceText TraceFormat = false
+	TraceJSON TraceFormat = true
+)
+
+// Trace writes down every frame that this process sends and receives, to a file, which is appended to,
+// or to "stderr", as SLUICEGATE_TRACE in the environment does: lengths and keys, no payloads. A link
+// never waits for it; what finds no room is left out and counted. Call it before the first frame,
+// once.
+func Trace(place string, format TraceFormat) error { return fromCore(capi.Trace(place, bool(format))) }

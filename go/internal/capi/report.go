@@ -145,3 +145,11 @@ func Ask(target, question string) (string, *Error) {
 	status := C.sluice_control_ask(t, tLen, q, qLen, &out, &detail)
 	return itemText(status, out, detail)
 }
+
+// Trace writes down the frames of this process from now on.
+func Trace(place string, json bool) *Error {
+	p, n := text(place)
+	var detail *C.sluice_error
+	status := C.sluice_trace(p, n, C.bool(json), &detail)
+	return failed(status, detail)
+}
