@@ -24,7 +24,7 @@ fn main() -> Result<(), sluicegate::Error> {
         });
     let (control, hub) = graph.run(&scope)?;
     let all = hub.subscribe(HubPolicy::Wait).to(Sink::collect()).run(&scope)?;
-    let evens = hub.subscribe(HubPolicy::Wait).via(Flow::filter(|n: &u64| n % 2 == 0));
+    let evens = hub.subscribe(HubPolicy::Wait).via(Flow::filter(|n: &u64| n.is_multiple_of(2)));
     let evens = evens.to(Sink::collect()).run(&scope)?;
     for n in 1..=5 {
         control.blocking_offer(n);
