@@ -22,6 +22,7 @@ from sluicegate import (
     aio,
     ask_explain,
     ask_stats,
+    trace,
 )
 from sluicegate.errors import Io, Malformed, TimedOut
 
@@ -87,7 +88,7 @@ def test_a_call_goes_through_relays_of_asyncio(tmp_path: Path) -> None:
                     await stream.emit(b"hello")
                 await call.finish_input()
                 assert await (await call.output()).recv() is not None
-            assert (await switch.explain()).silent == []
+            assert (await switch.explain()).culprits == []
             assert (await engine.explain()).culprits == []
 
     asyncio.run(asyncio.wait_for(main(), 60))
@@ -144,3 +145,8 @@ def test_a_cartridge_has_a_control_socket(tmp_path: Path) -> None:
 def test_what_is_no_explanation() -> None:
     with pytest.raises(Malformed):
         Explanation("{")
+
+
+def test_a_trace_names_its_file(tmp_path: Path) -> None:
+    with pytest.raises(Io, match="no-such-folder"):
+        trace(tmp_path / "no-such-folder" / "trace", json_lines=True)

@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::relay::{Host, Switch, connect};
     #[pymodule_export]
-    use super::report::{Control, ask, explanation_of, explanation_text};
+    use super::report::{Control, ask, explanation_of, explanation_text, trace};
     #[pymodule_export]
     use super::request::{Request, Session, manifest};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use sluicegate::account::Explanation;
 use sluicegate::control::{self, Control as CoreControl, Question, Report};
+use sluicegate::link::TraceFormat;
 
 use crate::errors;
 use crate::fork::Owned;
@@ -81,4 +82,12 @@ pub(crate) fn ask(target: &str, question: &str) -> PyResult<Op> {
     let address = control::address_of(target).map_err(|error| errors::raise(&error))?;
     let question: Question = question.parse().map_err(|error| errors::raise(&error))?;
     Ok(text(offload("ask", move || Ok(control::ask(&address, question)?.to_string()))))
+}
+
+/// Begins a trace of this process's frames.
+#[pyfunction]
+#[pyo3(signature = (place, json, /))]
+pub(crate) fn trace(place: &str, json: bool) -> PyResult<()> {
+    let format = if json { TraceFormat::Json } else { TraceFormat::Text };
+    sluicegate::link::trace(place, format).map_err(|error| errors::raise(&error))
 }

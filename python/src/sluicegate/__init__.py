@@ -45,6 +45,7 @@ from sluicegate._report import Explanation as Explanation
 from sluicegate._report import Standing as Standing
 from sluicegate._report import ask_explain as ask_explain
 from sluicegate._report import ask_stats as ask_stats
+from sluicegate._report import trace as trace
 from sluicegate._request import Request as Request
 from sluicegate._stream import InputStream as InputStream
 from sluicegate._stream import OutputStream as OutputStream
@@ -91,5 +92,6 @@ __all__ = [
     "errors",
     "forward",
     "negotiate",
+    "trace",
     "values",
 ]

@@ -12,6 +12,7 @@ from sluicegate._core_relay import ask as ask
 from sluicegate._core_relay import connect as connect
 from sluicegate._core_relay import explanation_of as explanation_of
 from sluicegate._core_relay import explanation_text as explanation_text
+from sluicegate._core_relay import trace as trace
 from sluicegate.errors import SluicegateError
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "forward",
     "manifest",
     "negotiate",
+    "trace",
 ]
 
 _T = TypeVar("_T")

@@ -141,3 +141,13 @@ def ask_explain(of: int | str | os.PathLike[str], timeout: float | None = None) 
 def ask_stats(of: int | str | os.PathLike[str], timeout: float | None = None) -> dict[str, Any]:
     """Asks a running process, by its id or its control socket, what is live and what was lost."""
     return stats_of(wait(_core.ask(target(of), "stats"), Deadline.after(timeout)))
+
+
+def trace(to: str | os.PathLike[str], *, json_lines: bool = False) -> None:
+    """Writes down every frame that this process sends and receives, as SLUICEGATE_TRACE does.
+
+    ``to`` is a file, which is appended to, or ``"stderr"``. Lengths and keys are shown, no
+    payloads. A link never waits for it: what finds no room is left out and counted. Call it before
+    the first frame, once.
+    """
+    _core.trace(os.fspath(to), json_lines)

@@ -28,6 +28,7 @@ from sluicegate._feed import OverrunPolicy as OverrunPolicy
 from sluicegate._report import Control as Control
 from sluicegate._report import Explanation as Explanation
 from sluicegate._report import Standing as Standing
+from sluicegate._report import trace as trace
 from sluicegate.aio._call import Call as Call
 from sluicegate.aio._cartridge import Cartridge as Cartridge
 from sluicegate.aio._engine import Engine as Engine
@@ -84,5 +85,6 @@ __all__ = [
     "errors",
     "forward",
     "negotiate",
+    "trace",
     "values",
 ]
