@@ -54,7 +54,8 @@ fn prints(repo: &Repo, language: &Language, example: &str) -> Result<()> {
     Ok(())
 }
 
-fn all() -> impl Iterator<Item = &'static str> {
+/// Every example.
+pub fn all() -> impl Iterator<Item = &'static str> {
     PRINTING.into_iter().chain([SERVING])
 }
 
@@ -112,8 +113,7 @@ fn python(repo: &Repo) -> Result<Language> {
 fn swift(repo: &Repo, toolchain: &Swift) -> Result<Language> {
     let folder = repo.target("examples/swift");
     let scratch = format!("{BUILD_FOLDER}/examples");
-    let build =
-        ["build", "--quiet", "--package-path", "examples", "--scratch-path", &scratch];
+    let build = ["build", "--quiet", "--package-path", "examples", "--scratch-path", &scratch];
     process::run(&mut toolchain.command(repo, &build))?;
     for name in all() {
         let built = repo.path(&scratch).join("debug").join(name);
