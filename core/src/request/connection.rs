@@ -292,7 +292,9 @@ impl Connection {
     fn frame(self: &Arc<Self>, frame: Frame, role: &dyn Role) -> Result<(), Reason> {
         match frame.frame_type {
             FrameType::Credit => self.credit(frame, role),
-            FrameType::Req => match self.find(frame.flow_key()) {
+            // Never an answer: one with a routing id and the id of a call of ours is that call, which a
+            // relay has brought back to us to answer.
+            FrameType::Req => match self.table.dispose(frame.flow_key()) {
                 Disposition::NoRoute => role.request(self, frame),
                 Disposition::Straggler => {
                     self.unroutable(&Disposition::Straggler, FrameType::Req); // an id is used once
