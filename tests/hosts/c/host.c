@@ -247,11 +247,11 @@ static int run(const order *order) {
   } else {
     tell(failure, 0);
   }
+  if (engine != NULL) {
+    sluice_engine_close(engine); /* while there is a peer: then it waits until that is gone */
+  }
   sluice_peer_release(peer);
   sluice_command_release(command);
-  if (engine != NULL) {
-    sluice_engine_close(engine);
-  }
   sluice_engine_release(engine);
   return failure.status == SLUICE_OK ? 0 : 1;
 }

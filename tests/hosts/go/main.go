@@ -176,6 +176,7 @@ func run() int {
 		tell(0, err)
 		return 1
 	}
+	defer peer.Close(ctx) // waits until it is gone
 	for range o.calls {
 		tell(once(ctx, peer, o))
 	}

@@ -1,7 +1,9 @@
 //! The reference cartridges as they were built, one a language, and what the tests do with them.
 //!
-//! `cargo xtask build` builds them into `target/cartridges`. A test that needs one and finds none
-//! fails; `SLUICEGATE_SWIFT=off` leaves Swift out and says so.
+//! `cargo xtask build` builds them into `target/cartridges`, and the reference hosts into `target/hosts`.
+//! A test that needs one and finds none fails; `SLUICEGATE_SWIFT=off` leaves Swift out and says so.
+
+pub mod relay;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -27,18 +29,31 @@ pub fn root() -> PathBuf {
 pub fn languages() -> Vec<&'static str> {
     let without_swift = std::env::var("SLUICEGATE_SWIFT").is_ok_and(|value| value == "off");
     if without_swift {
-        eprintln!("SLUICEGATE_SWIFT=off: the cartridge in Swift is NOT tested");
+        eprintln!("SLUICEGATE_SWIFT=off: what is written in Swift is NOT tested");
     }
     LANGUAGES.iter().copied().filter(|l| *l != "swift" || !without_swift).collect()
 }
 
-/// The program of one language.
+/// The reference cartridge of one language.
 ///
 /// # Panics
 /// If it was not built.
 #[must_use]
 pub fn program(language: &str) -> PathBuf {
-    let path = root().join("target/cartridges").join(language);
+    built("cartridges", language)
+}
+
+/// The reference host of one language.
+///
+/// # Panics
+/// If it was not built.
+#[must_use]
+pub fn host(language: &str) -> PathBuf {
+    built("hosts", language)
+}
+
+fn built(folder: &str, language: &str) -> PathBuf {
+    let path = root().join("target").join(folder).join(language);
     assert!(path.exists(), "{} is missing: run `cargo xtask build`", path.display());
     path
 }

@@ -5,12 +5,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sluicegate::link::socket_pair;
-use sluicegate::{
-    Command, EngineOptions, Error, ErrorKind, Host, HostOptions, Limits, Manifest, Peer, Switch,
-    SwitchOptions, Value,
-};
-use sluicegate_matrix::{ask, each_language, engine, feed, integers, program};
+use sluicegate::{Error, ErrorKind, Value};
+use sluicegate_matrix::relay::{Stack, host_of, stack};
+use sluicegate_matrix::{ask, each_language, feed, integers};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
@@ -18,49 +15,6 @@ const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
 const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
-
-/// A switch, a host with one cartridge that does not run yet, and a caller.
-struct Stack {
-    switch: Switch,
-    host: Host,
-    caller: Peer,
-    _engine: sluicegate::Engine,
-}
-
-fn options(window: u64) -> EngineOptions {
-    EngineOptions {
-        limits: Limits { initial_credit: window, ..Limits::default() },
-        handshake_timeout: Duration::from_secs(30),
-        ..EngineOptions::default()
-    }
-}
-
-fn stack(language: &str, window: u64, idle: Option<Duration>) -> Stack {
-    let limits = options(window).limits;
-    let switch = Switch::new(SwitchOptions { limits, ..SwitchOptions::default() });
-    let host = host_of(language, window, idle, &switch);
-    let engine = sluicegate::Engine::new(options(window));
-    let caller = switch.caller(&engine).expect("a caller");
-    Stack { switch, host, caller, _engine: engine }
-}
-
-/// A host with the cartridge of one language, which does not run yet, joined to a switch.
-fn host_of(language: &str, window: u64, idle: Option<Duration>, switch: &Switch) -> Host {
-    let command = Command::new(program(language)).env("SLOW_MS", "5");
-    // What it can do, as an installation would know it.
-    let probe = engine(window, Limits::default().max_chunk);
-    let manifest = probe.spawn(&command).expect("it starts").manifest_json();
-    let manifest = Manifest::from_json(&manifest).expect("its own manifest");
-    sluicegate_matrix::close(&probe);
-    let host = Host::new(HostOptions { engine: options(window), idle }).expect("a host");
-    host.add_lazy(&command, &manifest);
-    let [(reader, writer), (far_reader, far_writer)] = socket_pair().expect("sockets");
-    let (joining, name) = (switch.clone(), format!("host of {language}"));
-    let joins = std::thread::spawn(move || joining.attach(&name, far_reader, far_writer));
-    host.join(reader, writer).expect("the switch takes the host in");
-    joins.join().expect("no panic").expect("joined");
-    host
-}
 
 /// The processes of the host's cartridges, as it tells the switch.
 fn pids(stack: &Stack) -> BTreeSet<i32> {

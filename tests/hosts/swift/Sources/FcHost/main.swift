@@ -31,6 +31,7 @@ func run(_ order: Order, on engine: Engine) async throws -> Int32 {
       try tell(error)
     }
   }
+  await peer.close()  // waits until it is gone
   return 0
 }
 
