@@ -463,12 +463,12 @@ impl Queue {
         (begun, freed)
     }
 
-    /// True if a grant for this stream waits.
+    /// True if a grant for this stream waits, or did when the link died.
     fn has_grant(&self, flow: FlowKey, stream: &Option<String>) -> bool {
         let is_one = |frame: &Frame| {
             frame.credit.is_some() && frame.flow_key() == flow && frame.stream_id == *stream
         };
-        self.control.iter().any(is_one)
+        self.dead.is_some() || self.control.iter().any(is_one)
     }
 
     fn take_batch(&mut self) -> Option<Next> {
