@@ -46,7 +46,7 @@ struct PipelineRunner {
     guard script.machine == "pipeline" else {
       throw ReplayFailure("unknown machine \(script.machine)")
     }
-    var head = try Fields(script.head)
+    var head = Fields(script.head)
     let told = try head.list("stages")
     try head.done()
     var lines: [Line] = []
