@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluicegate::engine::Stalls;
 use sluicegate::{CapInfo, Command, Engine, EngineOptions, Error, NetworkPolicy, Peer, forward};
 
 use crate::call::CallCore;
@@ -14,11 +15,15 @@ use crate::limits::LimitFacts;
 use crate::offload::offload;
 use crate::op::{CountOp, UnitOp, taking};
 use crate::output::OutputCore;
+use crate::report::{self, ControlCore, TextOp};
 use crate::request::ReasonOp;
 
 /// Core's engine.
 #[derive(uniffi::Object)]
-pub struct EngineCore(Engine);
+pub struct EngineCore {
+    engine: Engine,
+    stalls: Stalls,
+}
 
 /// What cartridges may do on the network.
 #[derive(Clone, Copy, Debug, uniffi::Enum)]
@@ -52,6 +57,12 @@ pub struct EngineFacts {
     pub policy: PolicyFacts,
     /// Largest item of a sequence stream, in bytes; absent for core's default.
     pub max_item: Option<u64>,
+    /// Nanoseconds between two heartbeats; absent: none are sent.
+    pub heartbeat_nanos: Option<u64>,
+    /// Nanoseconds that a cartridge may take to answer one.
+    pub patience_nanos: u64,
+    /// Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
+    pub stall_nanos: Option<u64>,
 }
 
 /// A program to start as a cartridge.
@@ -135,19 +146,24 @@ impl EngineCore {
     /// An engine without cartridges.
     #[uniffi::constructor]
     pub fn new(facts: EngineFacts) -> Arc<Self> {
-        let defaults = EngineOptions::default();
-        Arc::new(EngineCore(Engine::new(EngineOptions {
+        let (stalls, mut defaults) = (Stalls::default(), EngineOptions::default());
+        defaults.health.heartbeat = facts.heartbeat_nanos.map(Duration::from_nanos);
+        defaults.health.patience = Duration::from_nanos(facts.patience_nanos);
+        defaults.health.stall = facts.stall_nanos.map(Duration::from_nanos);
+        defaults.health.on_stall = stalls.hears();
+        let engine = Engine::new(EngineOptions {
             limits: facts.limits.into(),
             handshake_timeout: Duration::from_nanos(facts.handshake_nanos),
             policy: facts.policy.into(),
             max_item: facts.max_item.unwrap_or(defaults.max_item),
             ..defaults
-        })))
+        });
+        Arc::new(EngineCore { engine, stalls })
     }
 
     /// Starts a cartridge.
     pub fn spawn(&self, command: CommandFacts) -> Arc<PeerOp> {
-        let (engine, command) = (self.0.clone(), Command::from(command));
+        let (engine, command) = (self.engine.clone(), Command::from(command));
         PeerOp::start(offload("spawn", move || {
             engine.spawn(&command).map(|peer| Arc::new(PeerCore(peer)))
         }))
@@ -155,7 +171,7 @@ impl EngineCore {
 
     /// Attaches to a cartridge over two file descriptors, owned from now on.
     pub fn attach(&self, reading: i32, writing: i32) -> Arc<PeerOp> {
-        let engine = self.0.clone();
+        let engine = self.engine.clone();
         let (reader, writer) = files(reading, writing);
         PeerOp::start(offload("attach", move || {
             engine.attach(reader, writer).map(|peer| Arc::new(PeerCore(peer)))
@@ -164,11 +180,36 @@ impl EngineCore {
 
     /// Closes every cartridge.
     pub fn close(&self) -> Arc<UnitOp> {
-        let closed = self.0.close();
+        let closed = self.engine.close();
         UnitOp::start(async move {
             closed.await;
             Ok::<_, Error>(())
         })
+    }
+
+    /// What is live and what was lost, JSON.
+    pub fn stats_json(&self) -> String {
+        quiet(String::new(), || self.engine.stats().to_string())
+    }
+
+    /// Who waits for whom, JSON. The cartridges are asked.
+    pub fn explain(&self) -> Arc<TextOp> {
+        let engine = self.engine.clone();
+        TextOp::start(offload("explain", move || Ok(engine.explain().to_json().to_string())))
+    }
+
+    /// The next stall notice, an explanation, JSON.
+    pub fn next_stall(&self) -> Arc<TextOp> {
+        let next = self.stalls.next();
+        TextOp::start(async move { Ok::<_, Error>(next.await.to_json().to_string()) })
+    }
+
+    /// Opens a control socket; no address is this process's own place.
+    ///
+    /// # Errors
+    /// `Io`, `InvalidArgument`.
+    pub fn serve_control(&self, address: Option<String>) -> Result<Arc<ControlCore>, Failure> {
+        report::serve(address, Arc::new(self.engine.clone()))
     }
 }
 
@@ -218,6 +259,11 @@ impl PeerCore {
     /// Why the cartridge is gone, or `LimitReached`.
     pub fn call(&self, cap: &str) -> Result<Arc<CallCore>, Failure> {
         guard(|| self.0.call(cap).map(|call| Arc::new(CallCore(call))))
+    }
+
+    /// What is live and what was lost on its connection, JSON.
+    pub fn stats_json(&self) -> String {
+        quiet(String::new(), || self.0.stats().to_string())
     }
 
     /// How many calls are live.

@@ -71,14 +71,20 @@ public final class Engine: Sendable {
   /// `limits` is what is proposed to each cartridge; `handshake` is how long one may take from its
   /// start until it has proved its identity; `maxItem` is the largest item of a sequence stream, in
   /// bytes, 64 MiB unless set.
+  ///
+  /// Each cartridge is asked every `heartbeat` whether it lives, `nil` is never; one that does not
+  /// answer within `patience` is taken for dead and killed. A stream that stands still for longer than
+  /// `stall` is told by ``nextStall(within:)``; `nil` is no notices.
   public init(
     limits: Limits = Limits(), handshake: Duration = .seconds(10),
-    policy: NetworkPolicy = .full, maxItem: UInt64? = nil
+    policy: NetworkPolicy = .full, maxItem: UInt64? = nil, heartbeat: Duration? = .seconds(30),
+    patience: Duration = .seconds(10), stall: Duration? = nil
   ) {
     core = EngineCore(
       facts: EngineFacts(
         limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
-        maxItem: maxItem))
+        maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
+        patienceNanos: patience.clampedNanoseconds, stallNanos: stall?.clampedNanoseconds))
   }
 
   /// Starts a cartridge and waits until it has proved its identity.
@@ -99,6 +105,32 @@ public final class Engine: Sendable {
   /// Closes every cartridge: calls end with an error, processes get 2 s to exit and are killed then.
   /// Returns when all are gone, or when the task is cancelled; the closing goes on then.
   public func close() async { try? await core.close().finish() }
+
+  /// What is live and what was lost, by cartridge.
+  public func stats() throws(SluicegateError) -> EngineStats { try decoded(core.statsJson()) }
+
+  /// The same as every language writes it.
+  public var statsJSON: String { core.statsJson() }
+
+  /// Who waits for whom: here, and in the cartridges, which are asked. Takes a second at most; a
+  /// cartridge that does not answer is named in ``Explanation/silent``.
+  public func explain() async throws -> Explanation {
+    try Explanation(json: try await core.explain().answer())
+  }
+
+  /// Waits until a stream has stood still for longer than `stall` of this engine. Each stall is told
+  /// once, until the stream has moved; 16 are kept, the oldest makes room. Throws `timedOut` if `limit`
+  /// passes first; nothing is taken then.
+  public func nextStall(within limit: Duration? = nil) async throws -> Explanation {
+    try Explanation(json: try await core.nextStall().answer(within: limit))
+  }
+
+  /// Opens a control socket, by which other processes of the same user ask what this one does, at
+  /// `unix:PATH` or a path with a slash. `nil` is where `sluicegate explain PID` and
+  /// `sluicegate top PID` look for this process. Throws `io` if it cannot be opened.
+  public func serveControl(at address: String? = nil) throws(SluicegateError) -> Control {
+    Control(try translating { try core.serveControl(address: address) })
+  }
 }
 
 extension Duration {

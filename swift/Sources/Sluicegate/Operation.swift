@@ -29,6 +29,7 @@ extension EventOp: Answering {}
 extension TerminalOp: Answering {}
 extension SessionOp: Answering {}
 extension PeerOp: Answering {}
+extension TextOp: Answering {}
 
 extension Answering {
   /// Waits as ``Operation/finish(within:)`` does, for the answer.

@@ -56,6 +56,12 @@ public final class Peer: Sendable {
     Call(try translating { try core.call(cap: cap) })
   }
 
+  /// What is live and what was lost on its connection.
+  public func stats() throws(SluicegateError) -> ConnectionStats { try decoded(core.statsJson()) }
+
+  /// The same as every language writes it.
+  public var statsJSON: String { core.statsJson() }
+
   /// How many calls are live.
   public var liveCalls: Int { Int(clamping: core.liveCalls()) }
 

@@ -1281,6 +1281,151 @@ public func FfiConverterTypeCompletionCore_lower(_ value: CompletionCore) -> UIn
 
 
 /**
+ * An open control socket.
+ */
+public protocol ControlCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Where it listens.
+     */
+    func address()  -> String
+
+    /**
+     * Closes it. Closing it again is harmless.
+     */
+    func close()
+
+}
+/**
+ * An open control socket.
+ */
+open class ControlCore: ControlCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_controlcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_controlcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Where it listens.
+     */
+open func address() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_controlcore_address(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Closes it. Closing it again is harmless.
+     */
+open func close()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_controlcore_close(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeControlCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ControlCore
+
+    public static func lift(_ handle: UInt64) throws -> ControlCore {
+        return ControlCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ControlCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ControlCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ControlCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeControlCore_lift(_ handle: UInt64) throws -> ControlCore {
+    return try FfiConverterTypeControlCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeControlCore_lower(_ value: ControlCore) -> UInt64 {
+    return FfiConverterTypeControlCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * An operation that answers a number.
  */
 public protocol CountOpProtocol: AnyObject, Sendable {
@@ -1686,9 +1831,32 @@ public protocol EngineCoreProtocol: AnyObject, Sendable {
     func close()  -> UnitOp
 
     /**
+     * Who waits for whom, JSON. The cartridges are asked.
+     */
+    func explain()  -> TextOp
+
+    /**
+     * The next stall notice, an explanation, JSON.
+     */
+    func nextStall()  -> TextOp
+
+    /**
+     * Opens a control socket; no address is this process's own place.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+    func serveControl(address: String?) throws  -> ControlCore
+
+    /**
      * Starts a cartridge.
      */
     func spawn(command: CommandFacts)  -> PeerOp
+
+    /**
+     * What is live and what was lost, JSON.
+     */
+    func statsJson()  -> String
 
 }
 /**
@@ -1786,6 +1954,46 @@ open func close() -> UnitOp  {
 }
 
     /**
+     * Who waits for whom, JSON. The cartridges are asked.
+     */
+open func explain() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_enginecore_explain(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next stall notice, an explanation, JSON.
+     */
+open func nextStall() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_enginecore_next_stall(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Opens a control socket; no address is this process's own place.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+open func serveControl(address: String?)throws  -> ControlCore  {
+    return try  FfiConverterTypeControlCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_enginecore_serve_control(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
      * Starts a cartridge.
      */
 open func spawn(command: CommandFacts) -> PeerOp  {
@@ -1794,6 +2002,18 @@ open func spawn(command: CommandFacts) -> PeerOp  {
     uniffi_sluicegate_swift_fn_method_enginecore_spawn(
             self.uniffiCloneHandle(),
         FfiConverterTypeCommandFacts_lower(command),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What is live and what was lost, JSON.
+     */
+open func statsJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_enginecore_stats_json(
+            self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
 }
@@ -5789,6 +6009,11 @@ public protocol PeerCoreProtocol: AnyObject, Sendable {
     func setPolicy(policy: PolicyFacts) throws
 
     /**
+     * What is live and what was lost on its connection, JSON.
+     */
+    func statsJson()  -> String
+
+    /**
      * The end of what it wrote to stderr.
      */
     func stderrTail()  -> String
@@ -6010,6 +6235,18 @@ open func setPolicy(policy: PolicyFacts)throws   {try rustCallWithError(FfiConve
         FfiConverterTypePolicyFacts_lower(policy),uniffiCallStatus
     )
 }
+}
+
+    /**
+     * What is live and what was lost on its connection, JSON.
+     */
+open func statsJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_peercore_stats_json(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
 }
 
     /**
@@ -9355,6 +9592,204 @@ public func FfiConverterTypeTerminalOp_lower(_ value: TerminalOp) -> UInt64 {
 
 
 /**
+ * An operation that answers a text: an explanation or statistics, JSON.
+ */
+public protocol TextOpProtocol: AnyObject, Sendable {
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func attempt() throws  -> Bool
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+    func cancel()
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+    func poll(bell: Bell) throws  -> Bool
+
+    /**
+     * The answer, once.
+     *
+     * # Errors
+     * `InvalidArgument` before the operation has answered and after it was taken.
+     */
+    func take() throws  -> String
+
+}
+/**
+ * An operation that answers a text: an explanation or statistics, JSON.
+ */
+open class TextOp: TextOpProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_textop(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_textop(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Asks once, without a bell. True if it has answered.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func attempt()throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_textop_attempt(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Gives the operation up: it takes nothing, and its bell does not ring any more.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_textop_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Asks once. False: the bell rings, once, when asking again is worth while.
+     *
+     * # Errors
+     * What the operation failed with, once.
+     */
+open func poll(bell: Bell)throws  -> Bool  {
+    return try  FfiConverterBool.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_textop_poll(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeBell_lower(bell),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The answer, once.
+     *
+     * # Errors
+     * `InvalidArgument` before the operation has answered and after it was taken.
+     */
+open func take()throws  -> String  {
+    return try  FfiConverterString.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_textop_take(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeTextOp: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = TextOp
+
+    public static func lift(_ handle: UInt64) throws -> TextOp {
+        return TextOp(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: TextOp) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> TextOp {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: TextOp, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeTextOp_lift(_ handle: UInt64) throws -> TextOp {
+    return try FfiConverterTypeTextOp.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeTextOp_lower(_ value: TextOp) -> UInt64 {
+    return FfiConverterTypeTextOp.lower(value)
+}
+
+
+
+
+
+
+/**
  * An operation whose answer is that it is done: an acquire, a write, a close.
  */
 public protocol UnitOpProtocol: AnyObject, Sendable {
@@ -10320,6 +10755,18 @@ public struct EngineFacts: Equatable, Hashable {
      * Largest item of a sequence stream, in bytes; absent for core's default.
      */
     public var maxItem: UInt64?
+    /**
+     * Nanoseconds between two heartbeats; absent: none are sent.
+     */
+    public var heartbeatNanos: UInt64?
+    /**
+     * Nanoseconds that a cartridge may take to answer one.
+     */
+    public var patienceNanos: UInt64
+    /**
+     * Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
+     */
+    public var stallNanos: UInt64?
 
     // Default memberwise initializers are never public by default, so we
     // declare one manually.
@@ -10335,11 +10782,23 @@ public struct EngineFacts: Equatable, Hashable {
          */policy: PolicyFacts,
         /**
          * Largest item of a sequence stream, in bytes; absent for core's default.
-         */maxItem: UInt64?) {
+         */maxItem: UInt64?,
+        /**
+         * Nanoseconds between two heartbeats; absent: none are sent.
+         */heartbeatNanos: UInt64?,
+        /**
+         * Nanoseconds that a cartridge may take to answer one.
+         */patienceNanos: UInt64,
+        /**
+         * Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
+         */stallNanos: UInt64?) {
         self.limits = limits
         self.handshakeNanos = handshakeNanos
         self.policy = policy
         self.maxItem = maxItem
+        self.heartbeatNanos = heartbeatNanos
+        self.patienceNanos = patienceNanos
+        self.stallNanos = stallNanos
     }
 
 
@@ -10361,7 +10820,10 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
                 limits: FfiConverterTypeLimitFacts.read(from: &buf),
                 handshakeNanos: FfiConverterUInt64.read(from: &buf),
                 policy: FfiConverterTypePolicyFacts.read(from: &buf),
-                maxItem: FfiConverterOptionUInt64.read(from: &buf)
+                maxItem: FfiConverterOptionUInt64.read(from: &buf),
+                heartbeatNanos: FfiConverterOptionUInt64.read(from: &buf),
+                patienceNanos: FfiConverterUInt64.read(from: &buf),
+                stallNanos: FfiConverterOptionUInt64.read(from: &buf)
         )
     }
 
@@ -10370,6 +10832,9 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
         FfiConverterUInt64.write(value.handshakeNanos, into: &buf)
         FfiConverterTypePolicyFacts.write(value.policy, into: &buf)
         FfiConverterOptionUInt64.write(value.maxItem, into: &buf)
+        FfiConverterOptionUInt64.write(value.heartbeatNanos, into: &buf)
+        FfiConverterUInt64.write(value.patienceNanos, into: &buf)
+        FfiConverterOptionUInt64.write(value.stallNanos, into: &buf)
     }
 }
 
@@ -14123,6 +14588,61 @@ public func defaultLimits() -> LimitFacts  {
 })
 }
 /**
+ * Asks a running process by its control socket: "explain" or "stats".
+ */
+public func askControl(target: String, question: String) -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_ask_control(
+        FfiConverterString.lower(target),
+        FfiConverterString.lower(question),uniffiCallStatus
+    )
+})
+}
+/**
+ * What of an explanation is about one request.
+ *
+ * # Errors
+ * `Malformed` if it is not one.
+ */
+public func explanationOf(json: String, request: String)throws  -> String  {
+    return try  FfiConverterString.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_explanation_of(
+        FfiConverterString.lower(json),
+        FfiConverterString.lower(request),uniffiCallStatus
+    )
+})
+}
+/**
+ * An explanation in words.
+ *
+ * # Errors
+ * `Malformed` if it is not one.
+ */
+public func explanationText(json: String)throws  -> String  {
+    return try  FfiConverterString.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_explanation_text(
+        FfiConverterString.lower(json),uniffiCallStatus
+    )
+})
+}
+/**
+ * Writes down every frame of this process.
+ *
+ * # Errors
+ * `Io`; `InvalidArgument` if a frame has gone over a link already, or it is traced already.
+ */
+public func traceFrames(place: String, json: Bool)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_trace_frames(
+        FfiConverterString.lower(place),
+        FfiConverterBool.lower(json),uniffiCallStatus
+    )
+}
+}
+/**
  * The smaller of two proposals; none if either is zero.
  */
 public func negotiate(ours: UInt64, theirs: UInt64) -> UInt64?  {
@@ -14306,6 +14826,18 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_default_limits() != 5944) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_ask_control() != 39238) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_explanation_of() != 43626) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_explanation_text() != 38045) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_trace_frames() != 12834) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_negotiate() != 10496) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -14390,7 +14922,19 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_enginecore_close() != 48534) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_enginecore_explain() != 45391) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_enginecore_next_stall() != 20675) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_enginecore_serve_control() != 48364) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_enginecore_spawn() != 8254) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_enginecore_stats_json() != 33890) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_peercore_call() != 13220) {
@@ -14430,6 +14974,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_peercore_set_policy() != 50819) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_peercore_stats_json() != 17781) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_peercore_stderr_tail() != 46756) {
@@ -14784,6 +15331,24 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sendercore_write() != 12515) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_controlcore_address() != 30770) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_controlcore_close() != 46878) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_textop_attempt() != 38139) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_textop_cancel() != 37385) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_textop_poll() != 48796) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_textop_take() != 24844) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_reasonop_attempt() != 22305) {
