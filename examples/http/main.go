@@ -53,7 +53,7 @@ func main() {
 			return flush.Flush() // waits for a slow reader, and so does everything above
 		})
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "cancelled after", count.Load())
+			fmt.Println("cancelled after", count.Load())
 		}
 	})
 	fmt.Println("listening on", listener.Addr().(*net.TCPAddr).Port)

@@ -93,10 +93,12 @@ fn c(repo: &Repo) -> Result<Language> {
 fn go(repo: &Repo) -> Result<Language> {
     let folder = repo.target("examples/go");
     fs::create_dir_all(&folder)?;
-    let mut build = repo.command("go");
-    build.current_dir(repo.path("examples")).args(["build", "-o"]).arg(&folder);
-    build.args(all().map(|name| format!("./{name}")));
-    process::run(&mut build)?;
+    for name in all() {
+        let mut build = repo.command("go");
+        // By its file: programs in other languages lie beside it.
+        build.current_dir(repo.path("examples")).args(["build", "-o"]).arg(folder.join(name));
+        process::run(build.arg(format!("{name}/main.go")))?;
+    }
     Ok(Language { name: "go", program: Box::new(move |name| folder.join(name)) })
 }
 

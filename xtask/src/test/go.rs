@@ -9,16 +9,26 @@ use crate::tally::{Runner, Tally};
 
 /// The folders with a go.mod.
 const MODULES: &[&str] = &["go", "tests/cartridges/go", "tests/hosts/go"];
+/// A module too, but its programs stand alone.
+const EXAMPLES: &str = "examples";
 /// Those of them with tests of their own.
 const TESTED: &[&str] = &["go", "tests/cartridges/go"];
 
 pub fn lint(repo: &Repo) -> Result<()> {
-    let unformatted = process::capture(repo.command("gofmt").arg("-l").args(MODULES))?;
+    let unformatted =
+        process::capture(repo.command("gofmt").arg("-l").args(MODULES).arg(EXAMPLES))?;
     if !unformatted.is_empty() {
         bail!("gofmt -w these:\n{unformatted}");
     }
     for module in MODULES {
         process::run(repo.command("go").current_dir(repo.path(module)).args(["vet", "./..."]))?;
+    }
+    // By its file: programs in other languages lie beside it.
+    for name in super::examples::all() {
+        let mut vet = repo.command("go");
+        process::run(
+            vet.current_dir(repo.path(EXAMPLES)).args(["vet", &format!("{name}/main.go")]),
+        )?;
     }
     Ok(())
 }
