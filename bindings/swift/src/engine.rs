@@ -65,6 +65,24 @@ pub struct EngineFacts {
     pub stall_nanos: Option<u64>,
 }
 
+impl EngineFacts {
+    /// Core's options; `stalls` collects the notices.
+    pub(crate) fn options(self, stalls: &Stalls) -> EngineOptions {
+        let mut defaults = EngineOptions::default();
+        defaults.health.heartbeat = self.heartbeat_nanos.map(Duration::from_nanos);
+        defaults.health.patience = Duration::from_nanos(self.patience_nanos);
+        defaults.health.stall = self.stall_nanos.map(Duration::from_nanos);
+        defaults.health.on_stall = stalls.hears();
+        EngineOptions {
+            limits: self.limits.into(),
+            handshake_timeout: Duration::from_nanos(self.handshake_nanos),
+            policy: self.policy.into(),
+            max_item: self.max_item.unwrap_or(defaults.max_item),
+            ..defaults
+        }
+    }
+}
+
 /// A program to start as a cartridge.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct CommandFacts {
@@ -141,23 +159,19 @@ impl From<&CapInfo> for CapFacts {
     }
 }
 
+impl EngineCore {
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
 #[uniffi::export]
 impl EngineCore {
     /// An engine without cartridges.
     #[uniffi::constructor]
     pub fn new(facts: EngineFacts) -> Arc<Self> {
-        let (stalls, mut defaults) = (Stalls::default(), EngineOptions::default());
-        defaults.health.heartbeat = facts.heartbeat_nanos.map(Duration::from_nanos);
-        defaults.health.patience = Duration::from_nanos(facts.patience_nanos);
-        defaults.health.stall = facts.stall_nanos.map(Duration::from_nanos);
-        defaults.health.on_stall = stalls.hears();
-        let engine = Engine::new(EngineOptions {
-            limits: facts.limits.into(),
-            handshake_timeout: Duration::from_nanos(facts.handshake_nanos),
-            policy: facts.policy.into(),
-            max_item: facts.max_item.unwrap_or(defaults.max_item),
-            ..defaults
-        });
+        let stalls = Stalls::default();
+        let engine = Engine::new(facts.options(&stalls));
         Arc::new(EngineCore { engine, stalls })
     }
 
@@ -221,6 +235,12 @@ taking! {
 /// Core's peer.
 #[derive(uniffi::Object)]
 pub struct PeerCore(Peer);
+
+impl From<Peer> for PeerCore {
+    fn from(peer: Peer) -> Self {
+        PeerCore(peer)
+    }
+}
 
 /// The memory of a process, in bytes.
 #[derive(Clone, Copy, Debug, uniffi::Record)]

@@ -23,6 +23,7 @@ mod limits;
 mod offload;
 mod op;
 mod output;
+mod relay;
 mod report;
 mod request;
 mod router;

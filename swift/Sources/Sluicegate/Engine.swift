@@ -64,7 +64,7 @@ public struct Command: Sendable, Hashable {
 /// print(String(decoding: try await text, as: UTF8.self))
 /// ```
 public final class Engine: Sendable {
-  private let core: EngineCore
+  let core: EngineCore
 
   /// An engine without cartridges.
   ///

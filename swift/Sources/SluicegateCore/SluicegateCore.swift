@@ -3770,6 +3770,350 @@ public func FfiConverterTypeGraphCore_lower(_ value: GraphCore) -> UInt64 {
 
 
 /**
+ * Core's host.
+ */
+public protocol HostCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Offers a cartridge, which is started now.
+     */
+    func add(command: CommandFacts)  -> UnitOp
+
+    /**
+     * Offers a cartridge that runs already, over two file descriptors, owned from now on.
+     */
+    func attach(label: String, reading: Int32, writing: Int32)  -> UnitOp
+
+    /**
+     * Leaves the switch and closes every cartridge.
+     */
+    func close()
+
+    /**
+     * Why it is no longer connected to its switch, if it is not.
+     */
+    func dead()  -> Fault?
+
+    /**
+     * Who waits for whom in the cartridges, JSON.
+     */
+    func explain()  -> TextOp
+
+    /**
+     * Joins the switch that listens there.
+     */
+    func join(address: String)  -> UnitOp
+
+    /**
+     * Waits until it is no longer connected to its switch.
+     */
+    func left()  -> ReasonOp
+
+    /**
+     * The processes of the cartridges that run now.
+     */
+    func pids()  -> [UInt32]
+
+    /**
+     * Takes no new requests for a cartridge. False if there is none of this label.
+     */
+    func retire(label: String)  -> Bool
+
+    /**
+     * Opens a control socket.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+    func serveControl(address: String?) throws  -> ControlCore
+
+    /**
+     * What the switch gave it to keep.
+     */
+    func state()  -> Data?
+
+    /**
+     * What goes through it and what was lost, JSON.
+     */
+    func statsJson()  -> String
+
+}
+/**
+ * Core's host.
+ */
+open class HostCore: HostCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_hostcore(self.handle, $0) }
+    }
+    /**
+     * A host without cartridges.
+     *
+     * # Errors
+     * `Io` if no thread is to be had.
+     */
+public convenience init(engine: EngineFacts, idleNanos: UInt64?)throws  {
+    let handle =
+        try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_hostcore_new(
+        FfiConverterTypeEngineFacts_lower(engine),
+        FfiConverterOptionUInt64.lower(idleNanos),uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_hostcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Offers a cartridge, which is started now.
+     */
+open func add(command: CommandFacts) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_add(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeCommandFacts_lower(command),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Offers a cartridge that runs already, over two file descriptors, owned from now on.
+     */
+open func attach(label: String, reading: Int32, writing: Int32) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_attach(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(label),
+        FfiConverterInt32.lower(reading),
+        FfiConverterInt32.lower(writing),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Leaves the switch and closes every cartridge.
+     */
+open func close()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_close(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Why it is no longer connected to its switch, if it is not.
+     */
+open func dead() -> Fault?  {
+    return try!  FfiConverterOptionTypeFault.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_dead(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Who waits for whom in the cartridges, JSON.
+     */
+open func explain() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_explain(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Joins the switch that listens there.
+     */
+open func join(address: String) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_join(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Waits until it is no longer connected to its switch.
+     */
+open func left() -> ReasonOp  {
+    return try!  FfiConverterTypeReasonOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_left(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The processes of the cartridges that run now.
+     */
+open func pids() -> [UInt32]  {
+    return try!  FfiConverterSequenceUInt32.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_pids(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Takes no new requests for a cartridge. False if there is none of this label.
+     */
+open func retire(label: String) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_retire(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(label),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Opens a control socket.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+open func serveControl(address: String?)throws  -> ControlCore  {
+    return try  FfiConverterTypeControlCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_serve_control(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What the switch gave it to keep.
+     */
+open func state() -> Data?  {
+    return try!  FfiConverterOptionData.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_state(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What goes through it and what was lost, JSON.
+     */
+open func statsJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_stats_json(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeHostCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = HostCore
+
+    public static func lift(_ handle: UInt64) throws -> HostCore {
+        return HostCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: HostCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> HostCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: HostCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHostCore_lift(_ handle: UInt64) throws -> HostCore {
+    return try FfiConverterTypeHostCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeHostCore_lower(_ value: HostCore) -> UInt64 {
+    return FfiConverterTypeHostCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * A running hub.
  */
 public protocol HubCoreProtocol: AnyObject, Sendable {
@@ -9394,6 +9738,310 @@ public func FfiConverterTypeSubscriberCore_lower(_ value: SubscriberCore) -> UIn
 
 
 /**
+ * Core's switch.
+ */
+public protocol SwitchCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Lets one newcomer join over two file descriptors, owned from now on.
+     */
+    func attach(name: String, reading: Int32, writing: Int32)  -> UnitOp
+
+    /**
+     * A caller in this process.
+     */
+    func caller(engine: EngineCore)  -> PeerOp
+
+    /**
+     * The caps that hosts offer now, sorted.
+     */
+    func caps()  -> [String]
+
+    /**
+     * Ends every connection.
+     */
+    func close()
+
+    /**
+     * Who waits for whom, JSON. Everybody connected is asked.
+     */
+    func explain()  -> TextOp
+
+    /**
+     * Lets whoever connects join. Answers where it listens.
+     *
+     * # Errors
+     * `Io`, `Closed`, `InvalidArgument`.
+     */
+    func listen(address: String) throws  -> String
+
+    /**
+     * Opens a control socket.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+    func serveControl(address: String?) throws  -> ControlCore
+
+    /**
+     * Gives every host something to keep.
+     *
+     * # Errors
+     * Why the last of the hosts that failed is gone.
+     */
+    func setState(state: Data) throws
+
+    /**
+     * What goes through it and what was lost, JSON.
+     */
+    func statsJson()  -> String
+
+}
+/**
+ * Core's switch.
+ */
+open class SwitchCore: SwitchCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_switchcore(self.handle, $0) }
+    }
+    /**
+     * A switch that nobody is connected to.
+     */
+public convenience init(limits: LimitFacts, policy: PolicyFacts, joinNanos: UInt64) {
+    let handle =
+        try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_switchcore_new(
+        FfiConverterTypeLimitFacts_lower(limits),
+        FfiConverterTypePolicyFacts_lower(policy),
+        FfiConverterUInt64.lower(joinNanos),uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_switchcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Lets one newcomer join over two file descriptors, owned from now on.
+     */
+open func attach(name: String, reading: Int32, writing: Int32) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_attach(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(name),
+        FfiConverterInt32.lower(reading),
+        FfiConverterInt32.lower(writing),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * A caller in this process.
+     */
+open func caller(engine: EngineCore) -> PeerOp  {
+    return try!  FfiConverterTypePeerOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_caller(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeEngineCore_lower(engine),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The caps that hosts offer now, sorted.
+     */
+open func caps() -> [String]  {
+    return try!  FfiConverterSequenceString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_caps(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Ends every connection.
+     */
+open func close()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_close(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Who waits for whom, JSON. Everybody connected is asked.
+     */
+open func explain() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_explain(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Lets whoever connects join. Answers where it listens.
+     *
+     * # Errors
+     * `Io`, `Closed`, `InvalidArgument`.
+     */
+open func listen(address: String)throws  -> String  {
+    return try  FfiConverterString.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_listen(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Opens a control socket.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+open func serveControl(address: String?)throws  -> ControlCore  {
+    return try  FfiConverterTypeControlCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_serve_control(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Gives every host something to keep.
+     *
+     * # Errors
+     * Why the last of the hosts that failed is gone.
+     */
+open func setState(state: Data)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+        FfiConverterByRefBytes.lower(state) { stateFb in
+    uniffi_sluicegate_swift_fn_method_switchcore_set_state(
+            self.uniffiCloneHandle(),
+        stateFb,uniffiCallStatus
+    )
+        }
+}
+}
+
+    /**
+     * What goes through it and what was lost, JSON.
+     */
+open func statsJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_stats_json(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSwitchCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = SwitchCore
+
+    public static func lift(_ handle: UInt64) throws -> SwitchCore {
+        return SwitchCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: SwitchCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwitchCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: SwitchCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSwitchCore_lift(_ handle: UInt64) throws -> SwitchCore {
+    return try FfiConverterTypeSwitchCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSwitchCore_lower(_ value: SwitchCore) -> UInt64 {
+    return FfiConverterTypeSwitchCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * An operation that answers the end of a call.
  */
 public protocol TerminalOpProtocol: AnyObject, Sendable {
@@ -13672,6 +14320,31 @@ fileprivate struct FfiConverterOptionTypeProbeEvent: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterSequenceUInt32: FfiConverterRustBuffer {
+    typealias SwiftType = [UInt32]
+
+    public static func write(_ value: [UInt32], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterUInt32.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [UInt32] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [UInt32]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterUInt32.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterSequenceUInt64: FfiConverterRustBuffer {
     typealias SwiftType = [UInt64]
 
@@ -14588,6 +15261,18 @@ public func defaultLimits() -> LimitFacts  {
 })
 }
 /**
+ * Connects to a switch that listens somewhere, as its caller.
+ */
+public func connectEngine(engine: EngineCore, address: String) -> PeerOp  {
+    return try!  FfiConverterTypePeerOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_connect_engine(
+        FfiConverterTypeEngineCore_lower(engine),
+        FfiConverterString.lower(address),uniffiCallStatus
+    )
+})
+}
+/**
  * Asks a running process by its control socket: "explain" or "stats".
  */
 public func askControl(target: String, question: String) -> TextOp  {
@@ -14824,6 +15509,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_default_limits() != 5944) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_connect_engine() != 45299) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_ask_control() != 39238) {
@@ -15333,6 +16021,69 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_sendercore_write() != 12515) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_add() != 19916) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_attach() != 18276) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_close() != 60686) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_dead() != 58869) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_explain() != 42064) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_join() != 58979) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_left() != 3012) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_pids() != 10921) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_retire() != 43960) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_serve_control() != 18281) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_state() != 12158) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_stats_json() != 60735) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_attach() != 27711) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_caller() != 50378) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_caps() != 33314) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_close() != 40905) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_explain() != 11538) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_listen() != 12524) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_serve_control() != 13159) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_set_state() != 16019) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_stats_json() != 34660) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_controlcore_address() != 30770) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15466,6 +16217,12 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_gatecore_new() != 33796) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_constructor_hostcore_new() != 20956) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_constructor_switchcore_new() != 62781) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_routercore_new() != 57962) {
