@@ -60,6 +60,8 @@ pub(super) struct Island {
 pub(super) enum Turn {
     Done,
     Wait(Option<Duration>),
+    /// It is being asked already: by another thread, or further up on this one.
+    Busy,
 }
 
 impl Island {
@@ -109,7 +111,9 @@ impl Island {
 
     /// Asks the stages once.
     pub(super) fn turn(&self, waker: &Waker) -> Turn {
-        let Some(mut drive) = self.drive.lock().take() else { return Turn::Done };
+        let Some(mut drive) = self.drive.lock().take() else {
+            return if self.stopping.load(Ordering::Acquire) { Turn::Done } else { Turn::Busy };
+        };
         if !self.stopping.load(Ordering::Acquire) {
             let mut context = Context::new(waker, &self.clock, &self.stopping);
             match catch_unwind(AssertUnwindSafe(|| drive.poll(&mut context))) {
@@ -123,7 +127,7 @@ impl Island {
                     return Turn::Wait(alarm);
                 }
                 Ok(Poll::Ready(())) => {}
-                Err(panic) => drive.stop(&failed(&self.name, panic.as_ref())),
+                Err(panic) => contained(|| drive.stop(&failed(&self.name, panic.as_ref()))),
             }
         }
         *self.drive.lock() = Some(drive);
@@ -135,12 +139,20 @@ impl Island {
     fn release(&self) {
         let Some(mut drive) = self.drive.lock().take() else { return };
         let why = self.begin.with(|state| state.why.clone());
-        let _contained = catch_unwind(AssertUnwindSafe(move || {
-            if let Some(why) = &why {
-                drive.stop(why);
-            }
-            drop(drive);
-        }));
+        if let Some(why) = &why {
+            contained(|| drive.stop(why));
+        }
+        contained(move || drop(drive));
+    }
+
+    /// True unless it is being asked just now, or is over.
+    pub(super) fn is_idle(&self) -> bool {
+        self.drive.lock().is_some()
+    }
+
+    /// Has it asked again although nothing woke it.
+    pub(super) fn mark_woken(&self) {
+        self.woken.store(true, Ordering::Release);
     }
 
     /// How long it may sleep after a turn.
@@ -156,7 +168,7 @@ impl Island {
         loop {
             self.woken.store(false, Ordering::Release);
             match self.turn(&waker) {
-                Turn::Done => break,
+                Turn::Done | Turn::Busy => break,
                 Turn::Wait(alarm) => {
                     if self.soon() {
                         continue;
@@ -194,6 +206,11 @@ impl Island {
             scope.finished(self.id);
         }
     }
+}
+
+/// Calls what may run foreign code, such as the `Drop` of an element.
+fn contained(call: impl FnOnce()) {
+    let _contained = catch_unwind(AssertUnwindSafe(call));
 }
 
 impl Wake for Island {

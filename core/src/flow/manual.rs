@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::edge::{EdgeCore, Offer};
-use crate::credit::TryAcquire;
+use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
 use crate::time::Deadline;
@@ -30,6 +30,24 @@ impl<T> Clone for Manual<T> {
     }
 }
 
+/// A unit of credit that was taken for an element. Dropped before it is spent, it goes back: the offer
+/// was given up, or the size of its element could not be told.
+struct Taken<'a>(Option<&'a CreditGate>);
+
+impl Taken<'_> {
+    fn spend(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(gate) = self.0 {
+            gate.put_back(1);
+        }
+    }
+}
+
 impl<T: Send + 'static> Manual<T> {
     pub(super) fn new(core: Arc<EdgeCore<T>>) -> Self {
         Manual(Arc::new(Owner(core)))
@@ -48,11 +66,13 @@ impl<T: Send + 'static> Manual<T> {
                 if core.gate.acquire(1).await.is_err() {
                     return core.refused();
                 }
+                let taken = Taken(Some(&core.gate));
                 if let Some((bytes, n)) = core.charge(&element)
                     && bytes.acquire(n).await.is_err()
                 {
                     return core.refused();
                 }
+                taken.spend();
             }
             core.push(element)
         }
@@ -97,16 +117,15 @@ impl<T: Send + 'static> Manual<T> {
             TryAcquire::Wait => return Err(element),
             TryAcquire::Closed(_) => return Ok(core.refused()),
         }
+        let taken = Taken(Some(&core.gate));
         if let Some((bytes, n)) = core.charge(&element) {
             match bytes.try_acquire(n) {
                 TryAcquire::Taken => {}
-                TryAcquire::Wait => {
-                    core.gate.grant(1); // given back: it was taken a moment ago
-                    return Err(element);
-                }
+                TryAcquire::Wait => return Err(element),
                 TryAcquire::Closed(_) => return Ok(core.refused()),
             }
         }
+        taken.spend();
         Ok(core.push(element))
     }
 

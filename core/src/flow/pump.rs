@@ -20,32 +20,40 @@ pub(super) struct Pump<T> {
     /// An element that waits for room in bytes.
     parked: Option<(T, Pin<Box<AcquireFuture>>)>,
     begun: bool,
+    /// Asked for above and not come yet.
+    owed: u64,
 }
 
 impl<T: Send> Pump<T> {
     pub(super) fn new(up: Up<T>, core: Arc<EdgeCore<T>>) -> Self {
-        Pump { up: Some(up), core, line: None, parked: None, begun: false }
+        Pump { up: Some(up), core, line: None, parked: None, begun: false, owed: 0 }
     }
 
     /// Turns what credit there is into demand. False once the edge takes nothing more.
     fn ask(&mut self, context: &Context<'_>) -> bool {
         let Some(up) = &mut self.up else { return false };
-        if !self.core.options().waits() {
-            if !std::mem::replace(&mut self.begun, true) {
-                up.request(u64::MAX); // the strategy decides, not the demand
-            }
-            return !self.core.is_over();
+        let waits = self.core.options().waits();
+        if !waits && !std::mem::replace(&mut self.begun, true) {
+            up.request(u64::MAX); // the strategy decides, not the demand
+            self.owed = u64::MAX;
         }
+        // Of an edge that never waits only the end is of interest: more than any gate holds.
+        let n = if waits { 1 } else { u64::MAX };
         loop {
-            let line = self.line.get_or_insert_with(|| Box::pin(self.core.gate.acquire(1)));
+            let line = self.line.get_or_insert_with(|| Box::pin(self.core.gate.acquire(n)));
             match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
                 Poll::Pending => return true,
                 Poll::Ready(Err(_)) => return false,
                 Poll::Ready(Ok(())) => {
                     self.line = None;
-                    let more = self.core.gate.available();
-                    let all = more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
-                    up.request(if all { more.saturating_add(1) } else { 1 });
+                    if waits {
+                        let more = self.core.gate.available();
+                        let all =
+                            more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
+                        let ask = if all { more.saturating_add(1) } else { 1 };
+                        up.request(ask);
+                        self.owed = self.owed.saturating_add(ask);
+                    }
                 }
             }
         }
@@ -86,7 +94,9 @@ impl<T: Send> Drive for Pump<T> {
                 Some(false) => return Poll::Ready(()),
                 Some(true) => {}
             }
-            if !self.ask(context) {
+            // With demand left the gate is not looked at for each element: what is pushed into an edge
+            // that ended tells as well.
+            if self.owed == 0 && !self.ask(context) {
                 return Poll::Ready(()); // dropped: that cancels above
             }
             let Some(up) = &mut self.up else { return Poll::Ready(()) };
@@ -94,12 +104,23 @@ impl<T: Send> Drive for Pump<T> {
                 return Poll::Pending;
             }
             match up.poll(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Signal::Next(element)) => match self.hand(element, context) {
-                    None => return Poll::Pending,
-                    Some(false) => return Poll::Ready(()),
-                    Some(true) => {}
-                },
+                Poll::Pending => {
+                    let owed = self.owed;
+                    if !self.ask(context) {
+                        return Poll::Ready(());
+                    }
+                    if self.owed == owed {
+                        return Poll::Pending;
+                    }
+                }
+                Poll::Ready(Signal::Next(element)) => {
+                    self.owed = self.owed.saturating_sub(1);
+                    match self.hand(element, context) {
+                        None => return Poll::Pending,
+                        Some(false) => return Poll::Ready(()),
+                        Some(true) => {}
+                    }
+                }
                 Poll::Ready(Signal::Complete) => {
                     self.core.finish(None);
                     return Poll::Ready(());

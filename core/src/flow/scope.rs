@@ -114,13 +114,15 @@ impl Scope {
     }
 
     /// Runs what can run until nothing can, and answers how many turns that took. 0 in a scope with
-    /// threads, whose islands run by themselves.
+    /// threads, whose islands run by themselves. Called by a user's function it runs the other
+    /// islands.
     pub fn settle(&self) -> u64 {
         let Mode::Stepped(dice) = &self.0.mode else { return 0 };
         let mut turns = 0_u64;
         loop {
             let ready: Vec<_> = self.0.state.with(|state| {
-                state.islands.values().filter(|island| island.is_woken()).cloned().collect()
+                let islands = state.islands.values();
+                islands.filter(|island| island.is_woken() && island.is_idle()).cloned().collect()
             });
             if ready.is_empty() {
                 return turns;
@@ -134,6 +136,7 @@ impl Scope {
                 Turn::Wait(alarm) => {
                     let _asked_again_by_the_clock = island.deadline(alarm, &waker);
                 }
+                Turn::Busy => island.mark_woken(),
             }
         }
     }
