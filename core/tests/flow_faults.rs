@@ -56,6 +56,24 @@ fn an_offer_whose_size_cannot_be_told_gives_its_room_back() -> Result<(), Error>
     Ok(())
 }
 
+/// What is larger than the edge counts as all of it, at the gate and in the queue alike.
+#[test]
+fn elements_without_bytes_go_beside_one_larger_than_the_edge() -> Result<(), Error> {
+    for sizes in [[6, 0, 0], [0, 6, 0]] {
+        let scope = Scope::stepped("bytes", 1);
+        let edge = EdgeOptions::capacity(3)?.bytes(4)?;
+        let graph = Source::manual_sized(edge, |n: &u64| *n).to_mat(Sink::collect(), both);
+        let (manual, done) = graph.run(&scope)?;
+        for size in sizes {
+            assert_eq!(manual.try_offer(size), Ok(Offer::Enqueued));
+        }
+        assert!(manual.complete());
+        scope.settle();
+        assert_eq!(done.blocking_wait_timeout(LONG)?, sizes);
+    }
+    Ok(())
+}
+
 /// Every strategy: a producer that is silent hears of the cancel all the same.
 #[test]
 fn a_cancel_goes_up_through_an_edge_of_any_strategy_at_once() -> Result<(), Error> {

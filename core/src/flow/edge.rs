@@ -187,6 +187,8 @@ impl<T> EdgeCore<T> {
     /// Offers an element whose credit has been taken, or that needs none.
     pub(super) fn push(&self, element: T) -> Offer {
         let size = (self.size)(&element);
+        // As it was charged: the queue must have room for whatever its gates let through.
+        let size = if self.options.waits() { size.min(self.options.bytes) } else { size };
         let mut element = Some(element);
         let mut victims = Vec::new(); // dropped with the lock released
         let offer = self.state.update(|state| {
