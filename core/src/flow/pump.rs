@@ -7,8 +7,10 @@ use std::task::{Context as Task, Poll};
 use super::context::{Context, Signal, Up};
 use super::edge::{EdgeCore, Offer};
 use super::island::Drive;
+use super::meter::Meter;
 use crate::credit::{AcquireFuture, TryAcquire};
 use crate::error::Error;
+use crate::model::demand::Stage;
 use crate::sync::Arc;
 
 /// Runs the stages above and hands what they give to the edge.
@@ -20,39 +22,41 @@ pub(super) struct Pump<T> {
     /// An element that waits for room in bytes.
     parked: Option<(T, Pin<Box<AcquireFuture>>)>,
     begun: bool,
-    /// Asked for above and not come yet.
-    owed: u64,
+    /// What was asked for above and has not come yet.
+    meter: Meter,
 }
 
 impl<T: Send> Pump<T> {
     pub(super) fn new(up: Up<T>, core: Arc<EdgeCore<T>>) -> Self {
-        Pump { up: Some(up), core, line: None, parked: None, begun: false, owed: 0 }
+        let meter = Meter::new("pump".to_owned(), Stage::each(u64::MAX).expect("not 0"));
+        Pump { up: Some(up), core, line: None, parked: None, begun: false, meter }
     }
 
-    /// Turns what credit there is into demand. False once the edge takes nothing more.
-    fn ask(&mut self, context: &Context<'_>) -> bool {
-        let Some(up) = &mut self.up else { return false };
+    /// Turns what credit there is into demand. False if there was none; `None` once the edge takes
+    /// nothing more.
+    fn ask(&mut self, context: &Context<'_>) -> Option<bool> {
+        let up = self.up.as_mut()?;
+        let mut asked = false;
         let waits = self.core.options().waits();
         if !waits && !std::mem::replace(&mut self.begun, true) {
-            up.request(u64::MAX); // the strategy decides, not the demand
-            self.owed = u64::MAX;
+            up.request(self.meter.request(u64::MAX)); // the strategy decides, not the demand
         }
         // Of an edge that never waits only the end is of interest: more than any gate holds.
         let n = if waits { 1 } else { u64::MAX };
         loop {
             let line = self.line.get_or_insert_with(|| Box::pin(self.core.gate.acquire(n)));
             match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
-                Poll::Pending => return true,
-                Poll::Ready(Err(_)) => return false,
+                Poll::Pending => return Some(asked),
+                Poll::Ready(Err(_)) => return None,
                 Poll::Ready(Ok(())) => {
                     self.line = None;
                     if waits {
                         let more = self.core.gate.available();
                         let all =
                             more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
-                        let ask = if all { more.saturating_add(1) } else { 1 };
-                        up.request(ask);
-                        self.owed = self.owed.saturating_add(ask);
+                        let turn = if all { more.saturating_add(1) } else { 1 };
+                        up.request(self.meter.request(turn));
+                        asked = true;
                     }
                 }
             }
@@ -96,7 +100,7 @@ impl<T: Send> Drive for Pump<T> {
             }
             // With demand left the gate is not looked at for each element: what is pushed into an edge
             // that ended tells as well.
-            if self.owed == 0 && !self.ask(context) {
+            if !self.meter.wanted() && self.ask(context).is_none() {
                 return Poll::Ready(()); // dropped: that cancels above
             }
             let Some(up) = &mut self.up else { return Poll::Ready(()) };
@@ -104,17 +108,14 @@ impl<T: Send> Drive for Pump<T> {
                 return Poll::Pending;
             }
             match up.poll(context) {
-                Poll::Pending => {
-                    let owed = self.owed;
-                    if !self.ask(context) {
-                        return Poll::Ready(());
-                    }
-                    if self.owed == owed {
-                        return Poll::Pending;
-                    }
-                }
+                Poll::Pending => match self.ask(context) {
+                    None => return Poll::Ready(()),
+                    Some(false) => return Poll::Pending,
+                    Some(true) => {}
+                },
                 Poll::Ready(Signal::Next(element)) => {
-                    self.owed = self.owed.saturating_sub(1);
+                    let _asked_for = self.meter.arrive();
+                    self.meter.emit(1);
                     match self.hand(element, context) {
                         None => return Poll::Pending,
                         Some(false) => return Poll::Ready(()),
