@@ -36,11 +36,17 @@ struct Client: Sendable {
     await send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n")
   }
 
-  /// The path that the client asks for.
+  /// The path that the client asks for. Read to the end of the request's head: what is left unread at
+  /// the close would cut the answer off.
   fileprivate func request() -> String {
+    var head = ""
     var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = recv(descriptor, &bytes, bytes.count, 0)
-    let line = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(separator: " ")
+    while !head.hasSuffix("\r\n\r\n"), head.utf8.count < 65_536 {
+      let count = recv(descriptor, &bytes, bytes.count, 0)
+      guard count > 0 else { break }
+      head += String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+    let line = head.split(separator: " ")
     return line.count > 1 ? String(line[1]) : ""
   }
 }

@@ -99,12 +99,26 @@ static void stream(int client, uint64_t n) {
   }
 }
 
+/* Reads to the end of the request's head: what is left unread at the close would cut the answer off. */
+static void hear(int client, char *request, size_t size) {
+  size_t length = 0;
+  while (length + 1 < size && strstr(request, "\r\n\r\n") == NULL) {
+    const ssize_t n = recv(client, request + length, size - 1 - length, 0);
+    if (n <= 0) {
+      return;
+    }
+    length += (size_t)n;
+    request[length] = '\0';
+  }
+}
+
 static void *answer(void *ctx) {
   const int client = (int)(intptr_t)ctx;
   char request[4096] = "";
   char body[64] = "GET /stream?n=5 or /made\n";
   uintmax_t n = 0;
-  if (recv(client, request, sizeof request - 1, 0) > 0 && sscanf(request, "GET /stream?n=%ju", &n) == 1) {
+  hear(client, request, sizeof request);
+  if (sscanf(request, "GET /stream?n=%ju", &n) == 1) {
     stream(client, (uint64_t)n);
   } else {
     const bool asked = strncmp(request, "GET /made ", 10) == 0;

@@ -39,6 +39,7 @@ impl Server {
     fn get(&self, path: &str) -> Result<TcpStream> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(LIMIT))?;
+        // In pieces, as a network may deliver it.
         write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")?;
         Ok(stream)
     }
