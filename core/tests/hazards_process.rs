@@ -15,7 +15,7 @@ use sluicegate::wait::block_on;
 use sluicegate::{
     Cap, Cartridge, Command, Deadline, Engine, Error, ErrorKind, Manifest, Peer, Request, Value,
 };
-use support::{ECHO, echo, engine, limits, within};
+use support::{ECHO, PROMPT, echo, engine, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const STDERR: &str = "cap:stderr;in=media:void;out=media:text";
@@ -191,7 +191,7 @@ fn hz_c14_a_hard_kill_is_an_error_and_no_more() {
                 receiver.join().expect("no panic").expect_err("over"),
                 call.blocking_wait().expect_err("over"),
             ];
-            assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+            assert!(killed.elapsed() < PROMPT, "{:?}", killed.elapsed());
             for error in errors {
                 assert_eq!(error.kind(), ErrorKind::PeerDied, "{error}");
                 assert!(error.message().contains("signal: 9"), "{error}");
@@ -245,12 +245,12 @@ fn hz_c15_close_does_not_wait_for_a_frozen_peer() {
         }
         let begun = Instant::now();
         block_on(peer.close(), Deadline::NEVER).expect("no limit");
-        assert!(begun.elapsed() <= Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
         for thread in threads {
             let error = thread.join().expect("no panic");
             assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
         }
-        assert!(begun.elapsed() <= Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
         for call in calls {
             assert_eq!(call.blocking_wait().expect_err("over").kind(), ErrorKind::Closed);
         }
@@ -283,7 +283,7 @@ fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
         let this = std::env::current_exe().expect("this test");
         let command = Command::new("sh")
             .arg("-c")
-            .arg("sleep 4 & exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
+            .arg("sleep 100 & exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
             .arg(this)
             .env(ROLE, "1");
         let peer = engine.spawn(&command).expect("the handshake passes");
@@ -291,7 +291,7 @@ fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
         let begun = Instant::now();
         block_on(peer.close(), Deadline::NEVER).expect("no limit");
         assert_eq!(call.blocking_wait().expect_err("over").kind(), ErrorKind::Closed);
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
     });
 }
 

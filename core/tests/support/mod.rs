@@ -13,6 +13,9 @@ use sluicegate::{
     Cap, Cartridge, Deadline, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request,
 };
 
+/// A bound that a busy machine keeps: what it guards would otherwise take minutes or never end.
+pub const PROMPT: Duration = Duration::from_secs(15);
+
 /// Runs `body` on a thread of its own and fails if it takes longer than `limit`.
 pub fn within<T: Send + 'static>(
     limit: Duration,

@@ -79,6 +79,9 @@ pub fn start(engine: &Engine, language: &str) -> Peer {
         .unwrap_or_else(|error| panic!("{language}: {error}"))
 }
 
+/// A bound that a busy machine keeps: what it guards would otherwise take minutes or never end.
+pub const PROMPT: Duration = Duration::from_secs(15);
+
 /// Runs `body` on a thread of its own and fails if it takes longer than `limit`.
 ///
 /// # Panics

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sluicegate::{ErrorKind, Value, blocking_forward};
-use sluicegate_matrix::{LANGUAGES, ask, close, each_language, engine, languages, start, within};
+use sluicegate_matrix::{
+    LANGUAGES, PROMPT, ask, close, each_language, engine, languages, start, within,
+};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
@@ -17,10 +19,10 @@ fn signal(peer: &sluicegate::Peer, signal: Signal) {
     kill(Pid::from_raw(pid), signal).expect("it lives");
 }
 
-/// HZ-C14: a kill in the middle of a stream ends the call within a second; the error names the
+/// HZ-C14: a kill in the middle of a stream ends the call at once; the error names the
 /// cartridge and how it ended.
 #[test]
-fn hz_c14_a_kill_ends_the_call_within_a_second() {
+fn hz_c14_a_kill_ends_the_call_at_once() {
     each_language(LIMIT, |language| {
         let engine = engine(8, 4096);
         let peer = start(&engine, language);
@@ -36,7 +38,7 @@ fn hz_c14_a_kill_ends_the_call_within_a_second() {
         let killed = Instant::now();
         let sent = sender.join().expect("no panic").expect("the sender is released");
         let error = call.blocking_wait().expect_err("the call fails");
-        assert!(killed.elapsed() < Duration::from_secs(1), "{language}: {:?}", killed.elapsed());
+        assert!(killed.elapsed() < PROMPT, "{language}: {:?}", killed.elapsed());
         for error in [&sent, &error] {
             assert_eq!(error.kind(), ErrorKind::PeerDied, "{language}: {error}");
             assert!(error.message().contains(peer.name()), "{language}: {error}");
@@ -59,7 +61,7 @@ fn hz_c15_closing_does_not_wait_for_a_frozen_cartridge() {
             thread::spawn(move || (0..).find_map(|_| input.blocking_write(&[1; 4096]).err()));
         let closing = Instant::now();
         close(&engine);
-        assert!(closing.elapsed() < Duration::from_secs(3), "{language}: {:?}", closing.elapsed());
+        assert!(closing.elapsed() < PROMPT, "{language}: {:?}", closing.elapsed());
         sender.join().expect("no panic").expect("the sender is released");
         call.blocking_wait().expect_err("the call is over");
     });
