@@ -257,6 +257,21 @@ fn hz_c15_close_does_not_wait_for_a_frozen_peer() {
     });
 }
 
+/// HZ-C15: closing an engine waits, as long as for any other, for a cartridge that nobody holds any more.
+#[test]
+fn hz_c15_an_engine_closes_what_nobody_holds_any_more() {
+    within(LIMIT, "released", || {
+        let engine = engine(limits(2, 64));
+        let peer = spawn(&engine);
+        let pid = Pid::from_raw(i32::try_from(peer.pid().expect("a process")).expect("fits"));
+        signal(&peer, Signal::SIGSTOP); // it exits by the hand of its reaper only
+        drop(peer);
+        spawn(&engine); // a newcomer does not have it forgotten
+        block_on(engine.close(), Deadline::NEVER).expect("no limit");
+        assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH), "it is reaped");
+    });
+}
+
 /// HZ-L04: a cartridge that answers and exits at once has answered, however late the consumer.
 #[test]
 fn hz_l04_a_process_that_answers_and_exits_has_answered() {

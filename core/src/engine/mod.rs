@@ -81,15 +81,22 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     options: EngineOptions,
     owed: Arc<Owed>,
-    peers: Mutex<Vec<Weak<peer::Inner>>>,
+    peers: Mutex<Vec<Known>>,
     watch: Arc<health::Watch>,
     watched: AtomicBool,
+}
+
+/// A cartridge as its engine knows it. The engine keeps none alive, but hears until it is gone of one
+/// that nobody holds any more.
+struct Known {
+    peer: Weak<peer::Inner>,
+    going: peer::Going,
 }
 
 impl Inner {
     fn live_peers(&self) -> Vec<Peer> {
         let peers = self.peers.lock();
-        let live = peers.iter().filter_map(Weak::upgrade).map(Peer::from);
+        let live = peers.iter().filter_map(|known| known.peer.upgrade()).map(Peer::from);
         live.filter(|peer| peer.dead().is_none()).collect()
     }
 }
@@ -157,8 +164,8 @@ impl Engine {
             Box::new(peer::Host),
         )?;
         let mut peers = self.0.peers.lock();
-        peers.retain(|peer| peer.strong_count() > 0);
-        peers.push(peer.downgrade());
+        peers.retain(|known| !known.going.is_gone());
+        peers.push(Known { peer: peer.downgrade(), going: peer.going() });
         drop(peers);
         if !self.0.watched.swap(true, Ordering::AcqRel) {
             health::start(&self.0)?;
@@ -182,14 +189,15 @@ impl Engine {
     }
 
     /// Closes every cartridge: calls end with an error, processes get 1.5 s to exit and are killed
-    /// then. Returns when all are gone, within 2 s.
+    /// then. Returns when all are gone, within 2 s, those too whose last handle was dropped before.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         let peers = std::mem::take(&mut *self.0.peers.lock());
-        let closing: Vec<_> =
-            peers.iter().filter_map(Weak::upgrade).map(|peer| Peer::from(peer).close()).collect();
+        for peer in peers.iter().filter_map(|known| known.peer.upgrade()) {
+            peer.begin_close();
+        }
         async move {
-            for closed in closing {
-                closed.await;
+            for known in peers {
+                known.going.gone().await;
             }
         }
     }

@@ -45,6 +45,31 @@ pub(super) struct Inner {
     counters: Arc<Counters>,
 }
 
+/// What is left of a cartridge until it is gone, without keeping it.
+pub(super) struct Going {
+    connection: Weak<Connection>,
+    process: Option<Weak<Process>>,
+}
+
+impl Going {
+    /// Its link is over and its process was reaped.
+    pub(super) fn is_gone(&self) -> bool {
+        let runs = self.process.as_ref().and_then(Weak::upgrade).is_some_and(|p| !p.has_exited());
+        let open = self.connection.upgrade().is_some_and(|link| link.is_dead().is_none());
+        !runs && !open
+    }
+
+    /// Waits for that. Whoever holds the link or the process has still to end it.
+    pub(super) async fn gone(self) {
+        if let Some(process) = self.process.as_ref().and_then(Weak::upgrade) {
+            process.exited().await;
+        }
+        if let Some(connection) = self.connection.upgrade() {
+            connection.died().await;
+        }
+    }
+}
+
 /// Where the start of a cartridge stands.
 struct Starting {
     outcome: Watched<Outcome>,
@@ -341,6 +366,11 @@ impl Peer {
         Arc::downgrade(&self.0)
     }
 
+    pub(super) fn going(&self) -> Going {
+        let connection = Arc::downgrade(&self.0.connection);
+        Going { connection, process: self.0.process.as_ref().map(Arc::downgrade) }
+    }
+
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.0.connection
     }
@@ -427,14 +457,7 @@ impl Peer {
     /// it has exited. It gets 1.5 s, then it is killed. Returns when it is gone, within 2 s.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         self.0.begin_close();
-        let connection = Arc::clone(&self.0.connection);
-        let process = self.0.process.clone();
-        async move {
-            if let Some(process) = process {
-                process.exited().await;
-            }
-            connection.died().await;
-        }
+        self.going().gone()
     }
 
     /// It is taken for dead.
@@ -502,7 +525,7 @@ impl From<Arc<Inner>> for Peer {
 
 impl Inner {
     /// Starts the end, once. Never waits.
-    fn begin_close(&self) {
+    pub(super) fn begin_close(&self) {
         if self.closing.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -283,6 +283,10 @@ impl Process {
         until(self, |process| &process.exit, |exit| *exit).await
     }
 
+    pub(crate) fn has_exited(&self) -> bool {
+        self.exit.with(|exit| exit.is_some())
+    }
+
     pub(crate) fn kill(&self) {
         self.child.lock().kill();
     }
