@@ -2,6 +2,11 @@
 
 mod support;
 
+#[path = "support/raw.rs"]
+mod raw;
+#[path = "support/relay.rs"]
+mod relay;
+
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -75,6 +80,50 @@ fn a_chain_that_stands_still_names_the_sleeping_consumer() {
         second.blocking_finish_input().expect("the end");
         second.blocking_wait().expect("done");
         assert!(engine.explain().is_quiet());
+    });
+}
+
+#[test]
+fn a_switch_names_the_sleeping_consumer_and_asks_the_caller_too() {
+    within(SOON, "an explanation", || {
+        let limits = support::limits(4, 1024);
+        let switch = relay::switch(limits);
+        let (wake, woken) = mpsc::channel::<()>();
+        let woken = Mutex::new(woken);
+        let host = relay::host_of(&switch, limits, SLEEP, move |request: &Request| {
+            let input = request.blocking_input()?;
+            input.blocking_recv()?;
+            let _woken = woken.lock().expect("not poisoned").recv();
+            while input.blocking_recv()?.is_some() {}
+            Ok(())
+        });
+        let engine = engine(Health::default());
+        let caller = switch.caller(&engine).expect("a caller");
+        let call = caller.call(SLEEP).expect("a call");
+        let input = call.input("media:blob").expect("an argument");
+        let writes = thread::spawn(move || {
+            for n in 0..100_u64 {
+                input.blocking_emit(Value::from(n))?;
+            }
+            input.blocking_close()
+        });
+        let told = loop {
+            let (named, told) = culprit(|| switch.explain());
+            assert_eq!(named["cap"], SLEEP, "{told}");
+            assert_eq!(named["party"], "test", "{told}");
+            let json = told.to_json();
+            assert_eq!(json["silent"], serde_json::json!([]), "the caller answers: {told}");
+            let standing = json["standing"].as_array().expect("an array").clone();
+            if let Some(waits) = standing.into_iter().find(|s| s["waits_for"] == "credit") {
+                break waits;
+            }
+        };
+        assert_eq!((&told["party"], &told["side"]), (&"caller".into(), &"caller".into()));
+        wake.send(()).expect("it sleeps");
+        writes.join().expect("no panic").expect("all was written");
+        call.blocking_finish_input().expect("the end");
+        call.blocking_wait().expect("done");
+        drop(host);
     });
 }
 

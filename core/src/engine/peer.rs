@@ -9,13 +9,13 @@ use bytes::Bytes;
 
 use super::process::{Memory, Process};
 use super::{CapInfo, EngineOptions};
-use crate::account::{Counters, Snapshot};
+use crate::account::{Counters, Explanation, Snapshot};
 use crate::cartridge::{IDENTITY, parse_caps};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy};
 use crate::link::{CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet};
 use crate::model::accounting::DropReason;
-use crate::request::{Call, Connection, Role, peer_gone};
+use crate::request::{Call, Connection, EXPLAIN, Role, peer_gone};
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -346,6 +346,12 @@ impl Role for Host {
         frame: &Frame,
         answer: bool,
     ) -> Result<(), Reason> {
+        if !answer && frame.meta_u64(EXPLAIN).is_some() {
+            let told = Explanation::of(connection.standings().iter(), "caller");
+            let mut reply = Frame::heartbeat(frame.id);
+            reply.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
+            return connection.wire().lanes.control(reply);
+        }
         // What carries metadata and answers no probe that is waited for answers one that is not.
         match answer || frame.meta.is_some() {
             true => Ok(()),
