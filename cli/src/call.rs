@@ -9,11 +9,11 @@ use clap::Args;
 use sluicegate::link::Address;
 use sluicegate::relay::call_through;
 use sluicegate::{
-    AttributionClass, Call, Command, Deadline, Engine, Error, ErrorKind, Event, InputStream,
-    OutputStream, Peer, Value, wait::block_on,
+    AttributionClass, Call, Deadline, Engine, Error, ErrorKind, Event, InputStream, OutputStream,
+    Peer, Value, wait::block_on,
 };
 
-use crate::caps::declared_arguments;
+use crate::cartridge::{command, declared_arguments};
 use crate::io_error;
 use crate::limits::LimitArguments;
 use crate::values::{from_json, to_json};
@@ -47,16 +47,6 @@ pub struct Arguments {
     outputs: Vec<String>,
     #[command(flatten)]
     limits: LimitArguments,
-}
-
-/// A command line as one argument.
-pub fn command(line: &str) -> Result<Command, Error> {
-    let words = shlex::split(line).filter(|words| !words.is_empty()).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidArgument, format!("{line:?} is not a command line"))
-    })?;
-    let mut words = words.into_iter();
-    let program = words.next().unwrap_or_default();
-    Ok(Command::new(program).args(words))
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Error> {

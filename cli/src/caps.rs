@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use serde_json::Value as Json;
-use sluicegate::{Deadline, Error, Peer, wait::block_on};
+use sluicegate::{Deadline, Error, wait::block_on};
 
-use crate::call::command;
+use crate::cartridge::command;
 use crate::io_error;
 use crate::limits::LimitArguments;
 
@@ -16,18 +15,6 @@ pub struct Arguments {
     cartridge: String,
     #[command(flatten)]
     limits: LimitArguments,
-}
-
-/// The media of the arguments that `peer` declares for a cap; `None` if it does not declare the cap.
-pub fn declared_arguments(peer: &Peer, cap: &str) -> Option<Vec<String>> {
-    let manifest: Json = serde_json::from_str(&peer.manifest_json()).ok()?;
-    let groups = manifest["cap_groups"].as_array()?;
-    let mut caps = groups.iter().filter_map(|group| group["caps"].as_array()).flatten();
-    let found = caps.find(|declared| declared["urn"] == cap)?;
-    let arguments = found["args"].as_array()?.iter();
-    Some(
-        arguments.filter_map(|argument| Some(argument["media_urn"].as_str()?.to_owned())).collect(),
-    )
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Error> {

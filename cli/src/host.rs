@@ -8,7 +8,7 @@ use sluicegate::control::Control;
 use sluicegate::link::Address;
 use sluicegate::{Error, ErrorKind, Host, HostOptions};
 
-use crate::call::command;
+use crate::cartridge::command;
 use crate::limits::LimitArguments;
 use crate::told::{Told, say};
 

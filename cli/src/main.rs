@@ -2,6 +2,7 @@
 
 mod call;
 mod caps;
+mod cartridge;
 mod explain;
 mod host;
 mod limits;

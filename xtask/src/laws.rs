@@ -9,6 +9,7 @@ use anyhow::Result;
 
 use crate::repo::Repo;
 use crate::source::Source;
+use crate::tracked;
 
 /// One law.
 pub struct Law {
@@ -82,7 +83,7 @@ pub struct Citation {
 /// Every citation in the core and in tests of any language, in order, each once.
 pub fn citations(repo: &Repo) -> Result<BTreeSet<Citation>> {
     let mut all = BTreeSet::new();
-    for file in repo.files()? {
+    for file in tracked::files(repo)? {
         let core = file.starts_with("core/src/");
         let test = is_test_file(&file);
         if !core && !test {

@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod ci;
 mod demo;
+mod environment;
 mod formal;
 mod generated;
 mod install;
@@ -17,6 +18,7 @@ mod step;
 mod swift;
 mod tally;
 mod test;
+mod tracked;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,9 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::environment::{in_ci, on_path};
+use crate::repo::Repo;
+
 /// In CI, no single program of a step may take longer than this many seconds.
 const LIMIT_IN_CI: u32 = 15 * 60;
 
@@ -35,7 +38,7 @@ pub struct Watched {
 
 /// Runs `command`, shows each line of its output and its errors that `shown` picks, and keeps all of them.
 pub fn watch(command: &mut Command, shown: impl Fn(&str) -> bool) -> Result<Watched> {
-    let mut timed = if crate::repo::in_ci() { with_limit(command) } else { None };
+    let mut timed = if in_ci() { with_limit(command) } else { None };
     let started = timed.as_mut().unwrap_or(command);
     let (reader, writer) = std::io::pipe()?;
     started.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
@@ -58,7 +61,7 @@ pub fn watch(command: &mut Command, shown: impl Fn(&str) -> bool) -> Result<Watc
 
 /// The same command under coreutils' `timeout`, which also ends what the command has started.
 fn with_limit(command: &Command) -> Option<Command> {
-    let mut timed = Command::new(crate::repo::on_path("timeout")?);
+    let mut timed = Command::new(on_path("timeout")?);
     timed
         .args(["--kill-after=10", &LIMIT_IN_CI.to_string()])
         .arg(command.get_program())
@@ -78,7 +81,7 @@ fn with_limit(command: &Command) -> Option<Command> {
 fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
     match status.code() {
         Some(0) => Ok(()),
-        Some(124) if crate::repo::in_ci() => {
+        Some(124) if in_ci() => {
             bail!("ended after {LIMIT_IN_CI} seconds: {}", line(command))
         }
         _ => bail!("{status}: {}", line(command)),
@@ -89,7 +92,7 @@ fn succeeded(command: &Command, status: ExitStatus) -> Result<()> {
 pub fn line(command: &Command) -> String {
     let mut line = String::new();
     if let Some(folder) =
-        command.get_current_dir().filter(|folder| *folder != crate::repo::Repo::find().path(""))
+        command.get_current_dir().filter(|folder| *folder != Repo::find().path(""))
     {
         let _ = write!(line, "cd {} && ", quoted(folder.as_os_str()));
     }

@@ -58,27 +58,4 @@ impl Repo {
         }
         command
     }
-
-    /// The files that belong to the repository: what git tracks or would track.
-    pub fn files(&self) -> anyhow::Result<Vec<String>> {
-        let mut git = self.command("git");
-        git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
-        let mut files: Vec<String> =
-            crate::process::capture(&mut git)?.lines().map(str::to_owned).collect();
-        files.retain(|file| self.path(file).is_file());
-        files.sort_unstable();
-        files.dedup();
-        Ok(files)
-    }
-}
-
-/// Finds `program` on PATH.
-pub fn on_path(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
-/// Where nobody looks on: nothing may be left out, and nothing may run for ever.
-pub fn in_ci() -> bool {
-    env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }

@@ -1,6 +1,7 @@
 //! `sluicegate pipe`: bytes through a chain of cartridges.
 
 mod chain;
+mod hop;
 mod sink;
 mod summary;
 mod view;

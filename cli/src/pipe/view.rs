@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sluicegate::InputStream;
 
-use super::chain::Hop;
+use super::hop::Hop;
 use super::summary::bytes;
 
 pub struct View {

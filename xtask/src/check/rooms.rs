@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::Finding;
 use crate::repo::Repo;
 use crate::source::{Source, Token};
+use crate::tracked;
 
 /// The ranks, lowest first. Rooms of one row don't know each other.
 const RANKS: &[&[&str]] = &[
@@ -78,8 +79,9 @@ const RESERVED: &[Reserved] = &[
 /// Looks at every file of `core/src`.
 pub fn check(repo: &Repo) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for file in
-        repo.files()?.iter().filter(|file| file.starts_with("core/src/") && file.ends_with(".rs"))
+    for file in tracked::files(repo)?
+        .iter()
+        .filter(|file| file.starts_with("core/src/") && file.ends_with(".rs"))
     {
         let source =
             Source::parse(&fs::read_to_string(repo.path(file))?).with_context(|| file.clone())?;

@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::Finding;
 use crate::repo::Repo;
 use crate::source::Source;
+use crate::tracked;
 
 /// The most lines of a file. Rust's test blocks are not counted.
 const MOST_LINES: usize = 600;
@@ -17,7 +18,7 @@ const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "
 
 pub fn check(repo: &Repo) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for file in repo.files()? {
+    for file in tracked::files(repo)? {
         let path = Path::new(&file);
         if !path
             .extension()

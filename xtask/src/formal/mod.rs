@@ -11,7 +11,8 @@ mod scripts;
 
 use anyhow::Result;
 
-use crate::repo::{self, Repo};
+use crate::environment::in_ci;
+use crate::repo::Repo;
 use crate::setup::debian::{self, Package};
 use crate::step::{self, Select, Step};
 use crate::tally::Tally;
@@ -41,7 +42,7 @@ impl Options {
 
 /// Checks the proofs, writes what follows from the model, and makes sure that the proofs would notice.
 pub fn run(repo: &Repo, options: &Options, tally: &mut Tally) -> Result<()> {
-    let check = options.check || repo::in_ci();
+    let check = options.check || in_ci();
     let steps = vec![
         Step::needed("coq", |_| debian::ensure(PACKAGES)),
         Step::new("proofs", |_| {

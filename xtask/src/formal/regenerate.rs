@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::coq::Theories;
 use super::rust::{self, Input};
-use crate::repo::{Repo, on_path};
+use crate::environment::on_path;
+use crate::repo::Repo;
 
 const MODEL: &str = "core/src/model";
 

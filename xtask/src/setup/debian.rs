@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::environment::on_path;
 use crate::process;
-use crate::repo::on_path;
 
 /// A package, and what shows that it, or something as good, is there.
 pub struct Package {

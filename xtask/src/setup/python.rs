@@ -7,8 +7,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::debian;
+use crate::environment::on_path;
 use crate::process;
-use crate::repo::{Repo, on_path};
+use crate::repo::Repo;
 
 /// The least version: the buffer protocol entered the limited API in 3.11.
 const LEAST: &str = "3.11";

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::repo::{Repo, on_path};
+use crate::environment::on_path;
+use crate::repo::Repo;
 use crate::setup::debian::{self, Package};
 
 const SCRIPT: &str = include_str!("enter.sh");

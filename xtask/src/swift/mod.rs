@@ -14,8 +14,9 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::environment::{in_ci, on_path};
 use crate::launcher;
-use crate::repo::{Repo, in_ci, on_path};
+use crate::repo::Repo;
 
 /// A Swift toolchain that is ready to use.
 pub enum Swift {

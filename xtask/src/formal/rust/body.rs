@@ -4,10 +4,10 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::Value;
 
 use super::ir::{Arm, Expr, Model, Module, Op, Pattern, Place, Shape};
-use super::lower::{list, place, text};
 use super::names::{refuse_keyword, rust_name};
 use super::source::{Item, Source};
 use super::tidy;
+use super::tree::{list, place, text};
 
 /// Reads the body of one definition.
 pub struct Body<'a> {

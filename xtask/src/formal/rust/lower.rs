@@ -9,6 +9,7 @@ use super::body::{Body, is_const};
 use super::ir::{Field, Function, Model, Module, Place, Shape, Type, TypeDef, Variant};
 use super::names::{refuse_keyword, rust_name};
 use super::source::{Item, Kind, Source};
+use super::tree::{list, place, text};
 
 /// Checks the tree of `source`'s file against the fragment. `model` holds the files that it may use.
 pub fn module(tree: &Value, source: &Source, model: &Model) -> Result<Module> {
@@ -248,18 +249,4 @@ fn asked_of(declaration: &Value) -> Option<&str> {
         && declaration["value"]["body"]["cases"].as_array().is_some_and(|cases| cases.len() == 1);
     let first = declaration["type"]["left"]["name"].as_str()?;
     (declaration["what"] == "decl:term" && !projection && !first.contains('.')).then_some(first)
-}
-
-/// A name as the tree has it: qualified unless it is of this file.
-pub fn place(name: &str, own: &str) -> Place {
-    let (module, name) = name.rsplit_once('.').unwrap_or((own, name));
-    Place { module: module.to_owned(), name: name.to_owned() }
-}
-
-pub fn text<'a>(tree: &'a Value, key: &str) -> Result<&'a str> {
-    tree[key].as_str().with_context(|| format!("the extracted tree has no text {key:?}: {tree}"))
-}
-
-pub fn list<'a>(tree: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
-    tree[key].as_array().with_context(|| format!("the extracted tree has no list {key:?}: {tree}"))
 }

@@ -13,6 +13,7 @@ mod print;
 mod print_expr;
 mod source;
 mod tidy;
+mod tree;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

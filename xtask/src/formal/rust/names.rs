@@ -1,5 +1,7 @@
 //! Names of the model as names of Rust.
 
+use super::ir::Place;
+
 /// Words that Rust keeps for itself.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
@@ -45,6 +47,12 @@ pub fn snake(name: &str) -> String {
         snake.push(letter.to_ascii_lowercase());
     }
     snake
+}
+
+/// A type's name, with its file's where that is another.
+pub fn named(place: &Place, own: &str) -> String {
+    let name = camel(&place.name);
+    if place.module == own { name } else { format!("{}::{name}", snake(&place.module)) }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::ir::{Field, Function, Model, Module, Place, Shape, Type, TypeDef};
-use super::names::{camel, snake};
+use super::ir::{Field, Function, Model, Module, Shape, Type, TypeDef};
+use super::names::{camel, named, snake};
 use super::print_expr::Printer;
 
 /// The widest line of a comment.
@@ -197,12 +197,6 @@ pub fn type_name(ty: &Type, printer: &Printer<'_>) -> String {
         }
         Type::Named(place) => named(place, printer.own),
     }
-}
-
-/// A type's name, with its file's where that is another.
-pub fn named(place: &Place, own: &str) -> String {
-    let name = camel(&place.name);
-    if place.module == own { name } else { format!("{}::{name}", snake(&place.module)) }
 }
 
 /// A comment, wrapped. `[n]` is how the source quotes code.

@@ -1,8 +1,7 @@
 //! Writes checked expressions as Rust, with no bracket more than needed.
 
 use super::ir::{Arm, Expr, Model, Op, Pattern, Place};
-use super::names::{camel, snake};
-use super::print::named;
+use super::names::{camel, named, snake};
 
 /// How tightly a written expression holds together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
