@@ -25,6 +25,7 @@
 //! | `ring` | the ring under its lock: the decisions of [`model::feed`](crate::model::feed) on real items |
 //! | `sender` | [`FeedSender`]: the capture side |
 //! | `item` | [`FeedItem`], its metadata and gaps |
+//! | `stats` | [`FeedStats`]: the figures |
 //! | `serve` | ring to [`OutputStream`]: waits for credit, in the consumer's own thread |
 //! | `synthetic`, `reader`, `command` | sources: a clock, a file or pipe, a child process |
 
@@ -34,11 +35,13 @@ mod reader;
 mod ring;
 mod sender;
 mod serve;
+mod stats;
 mod synthetic;
 
 pub use item::{FeedItem, FeedMeta, Gap};
 pub use reader::{Framing, Pace};
 pub use sender::{Captured, FeedSender};
+pub use stats::FeedStats;
 pub use synthetic::Synthetic;
 
 pub use crate::model::feed::OverrunPolicy;
@@ -70,25 +73,6 @@ impl Default for FeedOptions {
     fn default() -> Self {
         FeedOptions { capacity: 64, policy: OverrunPolicy::DropOldest, format: None }
     }
-}
-
-/// A feed's figures at one moment, in items. `captured = delivered + dropped + held`, always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FeedStats {
-    /// What the source produced while the feed was capturing.
-    pub captured: u64,
-    /// What left the ring for the consumer.
-    pub delivered: u64,
-    /// What was lost: overruns, and what was held when the feed was given up.
-    pub dropped: u64,
-    /// Of these, how many because the consumer was slower than reality.
-    pub overruns: u64,
-    /// What the ring holds now.
-    pub held: u64,
-    /// What the ring can hold.
-    pub capacity: u64,
-    /// True once nothing is captured any more.
-    pub ended: bool,
 }
 
 /// The consumer's end of a live feed. Cheap to clone; any thread may use it.

@@ -1,6 +1,5 @@
 //! Reading a whole stream at once. Refuses a stream that promises no end (L16).
 
-use super::input::wrong_value;
 use super::{InputStream, Item};
 use crate::error::{Error, ErrorKind};
 use crate::frame::Value;
@@ -87,4 +86,9 @@ impl InputStream {
     pub fn blocking_collect_items(&self) -> Result<Vec<Item>, Error> {
         block_on(self.collect_items(), Deadline::NEVER)?
     }
+}
+
+pub(super) fn wrong_value(wanted: &str, got: &Value) -> Error {
+    let got = got.kind();
+    Error::new(ErrorKind::WrongMode, format!("a stream of {wanted} was expected, {got} came"))
 }

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::output::{OutputCore, State};
+use super::output_core::{OutputCore, State};
 use crate::account::Cause;
 use crate::credit::CreditGate;
 use crate::error::{Error, ErrorKind};

@@ -2,23 +2,27 @@
 
 mod chunk;
 mod collect;
+mod emission;
 mod guards;
 mod input;
+mod input_core;
 mod iter;
 mod limit;
 mod numbered;
 mod output;
+mod output_core;
 mod sender;
 
 use std::any::Any;
 use std::time::Duration;
 
-pub(crate) use input::{Abandon, InputCore, MAX_ITEM};
+pub(crate) use input::Abandon;
 pub use input::{InputStream, TryRecv};
+pub(crate) use input_core::{InputCore, MAX_ITEM};
 pub use iter::Iter;
 pub(crate) use limit::{Due, TimeLimit};
-pub(crate) use output::OutputCore;
 pub use output::OutputStream;
+pub(crate) use output_core::OutputCore;
 pub use sender::StreamSender;
 
 use crate::account::Counters;

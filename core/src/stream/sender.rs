@@ -12,10 +12,6 @@ use crate::frame::Value;
 pub struct StreamSender(OutputStream);
 
 impl StreamSender {
-    pub(crate) fn new(stream: OutputStream) -> Self {
-        StreamSender(stream)
-    }
-
     /// As [`OutputStream::write`].
     pub fn write(&self, data: Bytes) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         self.0.write(data)
@@ -70,5 +66,13 @@ impl StreamSender {
     /// As there.
     pub fn blocking_flush(&self) -> Result<(), Error> {
         self.0.blocking_flush()
+    }
+}
+
+impl OutputStream {
+    /// A detached emitter for another thread, such as an FFI callback's.
+    #[must_use]
+    pub fn sender(&self) -> StreamSender {
+        StreamSender(self.clone())
     }
 }
