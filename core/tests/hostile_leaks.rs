@@ -6,6 +6,7 @@ mod raw;
 mod support;
 
 use std::future::Future;
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -18,7 +19,10 @@ use bytes::Bytes;
 use raw::Raw;
 use sluicegate::frame::{Frame, FrameType};
 use sluicegate::wait::{Op, block_on};
-use sluicegate::{Cap, Deadline, Error, ErrorKind, StartOptions, TryRecv, Value, forward};
+use sluicegate::{
+    Address, Cap, Deadline, Error, ErrorKind, StartOptions, Switch, SwitchOptions, TryRecv, Value,
+    forward,
+};
 use support::{ECHO, attach, attach_echo, echo, engine, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(40);
@@ -109,6 +113,28 @@ fn a_closed_link_leaves_no_thread_and_no_descriptor_behind() {
         let (before, open) = (threads(), descriptors());
         (0..60).for_each(round);
         until("threads end", || threads() <= before);
+        until("descriptors are closed", || descriptors() <= open);
+    });
+}
+
+/// HZ-C08: who is cut off because it reads nothing keeps no thread of a switch, although it stays
+/// connected.
+#[test]
+fn hz_c08_who_is_cut_off_keeps_no_thread_in_a_write() {
+    alone("cut off", || {
+        let switch = Switch::new(SwitchOptions { limits: limits(4, 64), ..Default::default() });
+        let path = std::env::temp_dir().join(format!("sluice-cut-{}", std::process::id()));
+        switch.listen(&Address::Unix(path.clone())).expect("listens");
+        let (before, open) = (threads(), descriptors());
+        let socket = UnixStream::connect(&path).expect("it listens");
+        let mut raw = Raw::over(socket.try_clone().expect("a second handle"));
+        raw.greet(limits(4, 64));
+        socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+        let probes = (1..1_000_000_u64).map(|n| Frame::heartbeat(n.into()));
+        let sent = probes.take_while(|probe| raw.writer.write(probe).is_ok()).count();
+        assert!(sent < 999_999, "cut off before");
+        until("its threads end", || threads() <= before);
+        drop((raw, socket));
         until("descriptors are closed", || descriptors() <= open);
     });
 }

@@ -8,7 +8,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
+use std::time::Duration;
 
+use super::cut::Cut;
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
@@ -32,6 +34,9 @@ const QUEUED: usize = 16 * 1024;
 const LOGS: usize = 1024;
 /// Bytes written in one go, about.
 const AT_ONCE: usize = 256 * 1024;
+/// How long a write that is on its way when the link is ended may take, before its socket is shut down.
+/// A peer that reads gets whole frames.
+const LAST_WRITE: Duration = Duration::from_millis(500);
 
 /// The sending half of a link. Cheap to clone.
 #[derive(Clone)]
@@ -50,6 +55,8 @@ struct Inner {
     counters: Arc<Counters>,
     grants: GrantLedger<FlowKey>,
     on_failure: Mutex<Option<OnFailure>>,
+    /// The way out of a write; gone with the writer.
+    cut: Mutex<Option<Cut>>,
 }
 
 /// What a CHUNK belongs to.
@@ -85,6 +92,8 @@ struct Queue {
     closing: Option<Reason>,
     /// Nothing is written any more.
     dead: Option<Reason>,
+    /// The writer is in a write.
+    writing: bool,
 }
 
 impl Lanes {
@@ -104,6 +113,7 @@ impl Lanes {
             counters,
             grants: GrantLedger::default(),
             on_failure: Mutex::new(Some(Box::new(on_failure))),
+            cut: Mutex::new(Cut::of(writer.inner())),
         });
         let lanes = Lanes(Arc::clone(&inner));
         spawn_quiet("writer", move || inner.run(writer))
@@ -253,10 +263,25 @@ impl Lanes {
         self.0.room.close(reason);
     }
 
-    /// Ends the link now: what is queued is forgotten, whoever waits for room gets `reason`.
+    /// Ends the link now: what is queued is forgotten, whoever waits for room gets `reason`. A write
+    /// that stands still ends too where there is a way, and its thread with it. Never waits.
     pub(crate) fn kill(&self, reason: Reason) {
-        self.0.queue.update(|queue| queue.die(reason.clone()));
+        let writing = self.0.queue.update(|queue| {
+            queue.die(reason.clone());
+            queue.writing
+        });
         self.0.room.close(reason);
+        if writing && self.0.cut.lock().is_some() {
+            let lanes = self.clone();
+            let cutter = spawn_quiet("cut", move || {
+                if block_on(lanes.finished(), Deadline::after(LAST_WRITE)).is_err() {
+                    lanes.0.cut_short();
+                }
+            });
+            if cutter.is_err() {
+                self.0.cut_short();
+            }
+        }
     }
 
     /// Waits until the writer has written all and dropped the transport, or died.
@@ -354,6 +379,7 @@ impl Inner {
                 }
             }
         };
+        drop(self.cut.lock().take());
         drop(writer); // the peer sees the end of the stream
         match failure {
             Some(reason) => self.failed(reason),
@@ -362,6 +388,13 @@ impl Inner {
             }
         }
         self.finished.update(|finished| *finished = true);
+    }
+
+    /// Ends a write that stands still.
+    fn cut_short(&self) {
+        if let Some(cut) = &*self.cut.lock() {
+            cut.shut();
+        }
     }
 
     /// Tells the connection that nothing more can be written, and then everybody who tries.
@@ -472,6 +505,7 @@ impl Queue {
     }
 
     fn take_batch(&mut self) -> Option<Next> {
+        self.writing = false;
         if self.dead.is_some() {
             return Some(Next::End);
         }
@@ -496,6 +530,7 @@ impl Queue {
                     .into_iter()
                     .partition(|ended| self.flow.iter().any(|w| w.frame.flow_key() == *ended));
                 self.ended = later;
+                self.writing = true;
                 Some(Next::Frames(Batch { frames, ended }))
             }
             (true, true) => Some(Next::End),

@@ -9,6 +9,7 @@
 //! waits for room in bytes before it enters its lane; control frames go ahead of it.
 
 mod alarm;
+mod cut;
 mod handshake;
 mod lanes;
 mod quiet;

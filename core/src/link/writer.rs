@@ -21,6 +21,11 @@ impl<W: Write> FrameWriter<W> {
         FrameWriter { inner, max_frame: Limits::DEFAULT.max_frame }
     }
 
+    /// What the frames are written to.
+    pub(super) fn inner(&self) -> &W {
+        &self.inner
+    }
+
     /// Sets the largest body that is written, in bytes.
     pub fn set_max_frame(&mut self, max_frame: u64) {
         self.max_frame = max_frame;
