@@ -5899,6 +5899,76 @@ sluice_status sluice_sink_named(const sluice_sink *sink,
                                 sluice_sink **out);
 
 /**
+ * An element whose value is an item, for a sink that writes to a stream. It counts for as many bytes
+ * as its byte string or text has, or its CBOR.
+ *
+ * item     this reference is the element's on SLUICE_OK; stays yours otherwise
+ * out      the element, yours to hand on or to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_item_element(sluice_item *item,
+                                  sluice_element *out);
+
+/**
+ * The values of an input stream with their metadata: the value of each element is a sluice_item,
+ * borrowed from the element. Each is read once it is asked for, and reading grants the credit for
+ * another (L10): the sender stands still while nothing is asked for. Ends as the stream ends.
+ * Cancelled, it gives the stream up as sluice_input_cancel does. It runs once: another run fails with
+ * SLUICE_ALREADY_SUBSCRIBED.
+ *
+ * input    stays yours; whoever reads it beside the source takes values away from it
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_wire(const sluice_input *input,
+                                 sluice_source **out);
+
+/**
+ * The items of a live feed: the value of each element is a sluice_item, of which
+ * sluice_item_feed_meta tells number, time and gap. Each is taken once it is asked for; the feed's
+ * ring and its policy stand between the source that cannot wait and the demand. Cancelled, it gives
+ * the feed up as sluice_feed_abandon does. It runs once: another run fails with
+ * SLUICE_ALREADY_SUBSCRIBED.
+ *
+ * feed     stays yours; whoever reads it beside the source takes items away from it
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_feed(const sluice_feed *feed, sluice_source **out);
+
+/**
+ * Emits the value of each element, which is a sluice_item (sluice_item_element), to a scalar output
+ * as sluice_output_emit does, and closes it at the end; its sluice_completion holds no element. The
+ * next element is asked for once the stream has taken the last: without credit the whole pipeline
+ * waits (L9). A value that is no item fails the pipeline with SLUICE_INVALID_ARGUMENT.
+ *
+ * A pipeline that fails leaves the stream open: whoever has the request fails it with what the
+ * completion failed with. When the request ends, the pipeline is cancelled and its completion fails
+ * with the reason. It runs once: another run fails with SLUICE_ALREADY_SUBSCRIBED.
+ *
+ * output   stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_wire(const sluice_output *output, sluice_sink **out);
+
+/**
+ * The same for a sequence: each element is one item with its metadata, as sluice_output_emit_list_item
+ * sends it.
+ *
+ * output   stays yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_wire_items(const sluice_output *output,
+                                     sluice_sink **out);
+
+/**
  * Adds a reference.
  *
  * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED

@@ -29,6 +29,12 @@ pub struct Feed {
 }
 object!(Feed = 22);
 
+impl Feed {
+    pub(crate) fn feed(&self) -> Core {
+        self.feed.clone()
+    }
+}
+
 /// How a feed is opened. Begin with SLUICE_FEED_OPTIONS_INIT.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -393,7 +399,7 @@ pub unsafe extern "C" fn sluice_feed_recv_start(feed: *const Feed, out: *mut *mu
     })
 }
 
-fn with_meta(item: FeedItem) -> sluicegate::Item {
+pub(crate) fn with_meta(item: FeedItem) -> sluicegate::Item {
     sluicegate::Item { value: item.value, meta: Some(item.meta.to_value()) }
 }
 

@@ -63,6 +63,16 @@ impl Item {
     pub(crate) fn item(&self) -> sluicegate::Item {
         self.item.clone()
     }
+
+    /// Bytes of its byte string or text, or of its CBOR.
+    pub(crate) fn size(&self) -> u64 {
+        let size = match &self.item.value {
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Text(text) => text.len(),
+            other => self.cbor.get_or_init(|| other.encode()).len(),
+        };
+        size as u64
+    }
 }
 
 /// One CBOR value handed in.

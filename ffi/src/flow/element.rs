@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 use crate::border;
 use crate::guard::{Fail, guard};
 use crate::handle::{self, object};
+use crate::item::Item;
 use crate::status::Status;
 
 /// A value that passes through streams. A call that takes it over owns it from then on: `release`
@@ -27,6 +28,14 @@ pub struct Element {
 impl Element {
     pub(crate) const NONE: Element =
         Element { value: std::ptr::null_mut(), release: None, bytes: 0 };
+
+    /// An element that owns a reference to an item.
+    pub(crate) fn of_item(item: *mut Item, bytes: u64) -> Self {
+        unsafe extern "C" fn release(item: *mut c_void) {
+            let _nobody_is_told = handle::release(item.cast::<Item>().cast_const());
+        }
+        Element { value: item.cast(), release: Some(release), bytes }
+    }
 }
 
 struct Owned(Element);
@@ -72,6 +81,13 @@ impl Held {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.0.0.bytes
+    }
+
+    /// One element that is an item: its value is a `sluice_item`.
+    pub(crate) fn item(item: sluicegate::Item) -> Result<Self, Fail> {
+        let item = Item::new(item);
+        let bytes = item.size();
+        Ok(Held::new(Element::of_item(handle::new(item)?, bytes)))
     }
 
     /// One element that is a list: its value is a `sluice_elements`.

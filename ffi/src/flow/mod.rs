@@ -8,6 +8,7 @@
 //! | `scope` | who owns what runs |
 //! | `source`, `stage`, `sink` | blueprints |
 //! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
+//! | `wire` | streams of requests and live feeds at the ends of a pipeline |
 //! | `graph` | a closed blueprint and what a run of it gives |
 //! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub` | the controls and results of a run |
 
@@ -30,6 +31,8 @@ mod work;
 mod join;
 
 mod sink;
+
+mod wire;
 
 mod graph;
 
