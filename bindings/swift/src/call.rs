@@ -7,6 +7,7 @@ use sluicegate::{Call, Error, Event, Terminal};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::input::{InputCore, InputOp};
+use crate::limits::within;
 use crate::op::{UnitOp, taking};
 use crate::output::OutputCore;
 
@@ -116,6 +117,14 @@ impl CallCore {
     /// Asks the handler to stop capturing.
     pub fn close_stream(&self, stream: Option<String>) {
         quiet((), || self.0.close_stream(stream.as_deref()));
+    }
+
+    /// Allows the call so many microseconds from now; none is no limit.
+    ///
+    /// # Errors
+    /// As core's `limit`.
+    pub fn limit(&self, micros: Option<u64>) -> Result<(), Failure> {
+        guard(|| self.0.limit(within(micros)))
     }
 
     /// Cancels the call.

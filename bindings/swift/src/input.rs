@@ -9,6 +9,7 @@ use sluicegate::{Error, InputStream, Item, Mode, StreamInfo, StreamStats, Value}
 use crate::error::Failure;
 use crate::guard::{guard, quiet};
 use crate::lend::address;
+use crate::limits::within;
 use crate::op::{operation, taking};
 
 /// Core's input stream.
@@ -118,6 +119,14 @@ impl InputCore {
         ItemsOp::start(
             async move { all.await.map(|all| all.into_iter().map(Lent::from).collect()) },
         )
+    }
+
+    /// Allows the stream so many microseconds from now; none is no limit.
+    ///
+    /// # Errors
+    /// As core's `limit`.
+    pub fn limit(&self, micros: Option<u64>) -> Result<(), Failure> {
+        guard(|| self.0.limit(within(micros)))
     }
 
     /// Stops reading.

@@ -1,4 +1,6 @@
-//! The limits of a link.
+//! The limits of a link, and limits of time.
+
+use std::time::Duration;
 
 use sluicegate::Limits;
 
@@ -41,4 +43,9 @@ impl From<LimitFacts> for Limits {
 #[uniffi::export]
 pub fn default_limits() -> LimitFacts {
     Limits::default().into()
+}
+
+/// A limit of time; none is the longest there is.
+pub(crate) fn within(micros: Option<u64>) -> Duration {
+    micros.map_or(Duration::MAX, Duration::from_micros)
 }

@@ -8,6 +8,7 @@ use crate::error::Failure;
 use crate::guard::guard;
 use crate::input::{StreamFacts, StreamFigures};
 use crate::lend::borrow;
+use crate::limits::within;
 use crate::op::UnitOp;
 
 /// Core's output stream.
@@ -119,6 +120,14 @@ impl OutputCore {
     /// Sends what is held and ends the stream.
     pub fn close(&self) -> Arc<UnitOp> {
         UnitOp::start(self.0.close())
+    }
+
+    /// Allows the stream so many microseconds from now; none is no limit.
+    ///
+    /// # Errors
+    /// As core's `limit`.
+    pub fn limit(&self, micros: Option<u64>) -> Result<(), Failure> {
+        guard(|| self.0.limit(within(micros)))
     }
 
     /// A detached emitter.

@@ -8,6 +8,7 @@ use crate::call::CallCore;
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::input::{InputCore, InputOp};
+use crate::limits::within;
 use crate::op::{UnitOp, taking};
 use crate::output::{OutputCore, SenderCore};
 
@@ -87,6 +88,14 @@ impl RequestCore {
     /// As core's `peer`.
     pub fn peer(&self, cap: &str) -> Result<Arc<CallCore>, Failure> {
         guard(|| self.0.peer(cap).map(|call| Arc::new(CallCore(call))))
+    }
+
+    /// Allows the request so many microseconds from now; none is no limit.
+    ///
+    /// # Errors
+    /// As core's `limit`.
+    pub fn limit(&self, micros: Option<u64>) -> Result<(), Failure> {
+        guard(|| self.0.limit(within(micros)))
     }
 
     /// Why the handler has to stop, if it has.

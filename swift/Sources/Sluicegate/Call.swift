@@ -97,6 +97,15 @@ public final class Call: Sendable {
   /// call ends by itself. Not a cancel; never waits.
   public func closeStream(_ id: String? = nil) { core.closeStream(stream: id) }
 
+  /// Allows the call `limit` from now until it has ended; `nil` takes a limit back.
+  ///
+  /// Then every wait of the call throws the kind `timedOut` and says what stood still: credit, room on
+  /// the link, a value, or values that nobody read, which are forgotten. The handler is told by code
+  /// `DEADLINE_EXCEEDED`, and its task is cancelled (L13). Never waits.
+  public func limit(_ limit: Duration?) throws(SluicegateError) {
+    try translating { try core.limit(micros: limitMicroseconds(limit)) }
+  }
+
   /// Cancels the call: every waiter of it is released with the reason (L13, L17), the handler is
   /// told. Nothing happens if it has ended.
   public func cancel(_ message: String = "the caller cancelled the call") {

@@ -87,6 +87,13 @@ public final class InputStream: AsyncSequence, Sendable {
     return try operation.items()
   }
 
+  /// Allows the stream `limit` from now until its end has come; `nil` is no limit. Then its request ends
+  /// as by ``Call/limit(_:)`` or ``Request/limit(_:)``, whether somebody waits for a value or values lie
+  /// unread. Never waits.
+  public func limit(_ limit: Duration?) throws(SluicegateError) {
+    try translating { try core.limit(micros: limitMicroseconds(limit)) }
+  }
+
   /// Stops reading. At a caller this cancels the call; at a handler the rest of the input is left to
   /// the end of the request.
   public func cancel() { core.cancel() }

@@ -58,6 +58,13 @@ public final class OutputStream: Sendable {
   /// again.
   public func close() async throws { try await core.close().finish() }
 
+  /// Allows the stream `limit` from now until it is closed; `nil` is no limit. Then its request ends as
+  /// by ``Call/limit(_:)`` or ``Request/limit(_:)``, whatever is waited for: credit, room on the link, or
+  /// nothing just now. Never waits.
+  public func limit(_ limit: Duration?) throws(SluicegateError) {
+    try translating { try core.limit(micros: limitMicroseconds(limit)) }
+  }
+
   /// A detached emitter on the same stream, for a task that outlives the handler's own.
   public func sender() -> StreamSender { StreamSender(core.sender()) }
 

@@ -51,9 +51,12 @@ public final class Peer: Sendable {
   /// The agreed limits.
   public var limits: Limits { Limits(core.limits()) }
 
-  /// Calls a cap. Throws why the cartridge is gone; an unknown cap fails the call, not this.
-  public func call(_ cap: String) throws(SluicegateError) -> Call {
-    Call(try translating { try core.call(cap: cap) })
+  /// Calls a cap. Throws why the cartridge is gone; an unknown cap fails the call, not this. `limit` is
+  /// for the whole call, see ``Call/limit(_:)``.
+  public func call(_ cap: String, limit: Duration? = nil) throws(SluicegateError) -> Call {
+    let call = Call(try translating { try core.call(cap: cap) })
+    if let limit { try call.limit(limit) }
+    return call
   }
 
   /// What is live and what was lost on its connection.

@@ -56,9 +56,20 @@ public final class Request: Sendable {
     core.log(level: level, class: `class`.rawValue, message: message)
   }
 
-  /// Calls a cap through the host. Throws the reason if the connection is over.
-  public func peer(_ cap: String) throws(SluicegateError) -> Call {
-    Call(try translating { try core.peer(cap: cap) })
+  /// Calls a cap through the host. Throws the reason if the connection is over. `limit` is for the whole
+  /// call, see ``Call/limit(_:)``.
+  public func peer(_ cap: String, limit: Duration? = nil) throws(SluicegateError) -> Call {
+    let call = Call(try translating { try core.peer(cap: cap) })
+    if let limit { try call.limit(limit) }
+    return call
+  }
+
+  /// Allows the request `limit` from now until it has ended; `nil` is no limit.
+  ///
+  /// Then the caller is told by code `DEADLINE_EXCEEDED`, every wait of the request ends (L13), its task
+  /// is cancelled, and what the handler still does for it has no effect. Never waits.
+  public func limit(_ limit: Duration?) throws(SluicegateError) {
+    try translating { try core.limit(micros: limitMicroseconds(limit)) }
   }
 
   /// Why the handler has to stop, if it has.

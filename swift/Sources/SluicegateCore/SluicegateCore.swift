@@ -896,6 +896,14 @@ public protocol CallCoreProtocol: AnyObject, Sendable {
     func input(media: String) throws  -> OutputCore
 
     /**
+     * Allows the call so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+    func limit(micros: UInt64?) throws
+
+    /**
      * The next log or progress; none after the end.
      */
     func nextEvent()  -> EventOp
@@ -1034,6 +1042,21 @@ open func input(media: String)throws  -> OutputCore  {
         FfiConverterString.lower(media),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Allows the call so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+open func limit(micros: UInt64?)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_callcore_limit(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionUInt64.lower(micros),uniffiCallStatus
+    )
+}
 }
 
     /**
@@ -4298,6 +4321,14 @@ public protocol InputCoreProtocol: AnyObject, Sendable {
     func info()  -> StreamFacts
 
     /**
+     * Allows the stream so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+    func limit(micros: UInt64?) throws
+
+    /**
      * The next value; no item at the clean end.
      */
     func recv()  -> ItemsOp
@@ -4424,6 +4455,21 @@ open func info() -> StreamFacts  {
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Allows the stream so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+open func limit(micros: UInt64?)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_inputcore_limit(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionUInt64.lower(micros),uniffiCallStatus
+    )
+}
 }
 
     /**
@@ -6013,6 +6059,14 @@ public protocol OutputCoreProtocol: AnyObject, Sendable {
     func info() throws  -> StreamFacts
 
     /**
+     * Allows the stream so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+    func limit(micros: UInt64?) throws
+
+    /**
      * A detached emitter.
      */
     func sender()  -> SenderCore
@@ -6168,6 +6222,21 @@ open func info()throws  -> StreamFacts  {
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Allows the stream so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+open func limit(micros: UInt64?)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_outputcore_limit(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionUInt64.lower(micros),uniffiCallStatus
+    )
+}
 }
 
     /**
@@ -7495,6 +7564,14 @@ public protocol RequestCoreProtocol: AnyObject, Sendable {
     func isCancelled()  -> Fault?
 
     /**
+     * Allows the request so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+    func limit(micros: UInt64?) throws
+
+    /**
      * Says something to people. A class that is none counts as internal.
      */
     func log(level: String, `class`: String, message: String)
@@ -7682,6 +7759,21 @@ open func isCancelled() -> Fault?  {
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Allows the request so many microseconds from now; none is no limit.
+     *
+     * # Errors
+     * As core's `limit`.
+     */
+open func limit(micros: UInt64?)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_requestcore_limit(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionUInt64.lower(micros),uniffiCallStatus
+    )
+}
 }
 
     /**
@@ -15547,6 +15639,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_callcore_input() != 48833) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_callcore_limit() != 8317) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_callcore_next_event() != 42522) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15916,6 +16011,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_inputcore_info() != 56767) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_inputcore_limit() != 28194) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_inputcore_recv() != 23276) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15995,6 +16093,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_outputcore_info() != 18610) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_outputcore_limit() != 7640) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_outputcore_sender() != 60060) {
@@ -16133,6 +16234,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_requestcore_is_cancelled() != 13120) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_requestcore_limit() != 21419) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_requestcore_log() != 20056) {

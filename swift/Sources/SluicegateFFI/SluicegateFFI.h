@@ -392,6 +392,11 @@ RustBuffer uniffi_sluicegate_swift_fn_method_callcore_id(uint64_t ptr, RustCallS
 uint64_t uniffi_sluicegate_swift_fn_method_callcore_input(uint64_t ptr, RustBuffer media, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CALLCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CALLCORE_LIMIT
+void uniffi_sluicegate_swift_fn_method_callcore_limit(uint64_t ptr, RustBuffer micros, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CALLCORE_NEXT_EVENT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CALLCORE_NEXT_EVENT
 uint64_t uniffi_sluicegate_swift_fn_method_callcore_next_event(uint64_t ptr, RustCallStatus *_Nonnull out_status
@@ -1347,6 +1352,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_inputcore_collect_text(uint64_t ptr, 
 RustBuffer uniffi_sluicegate_swift_fn_method_inputcore_info(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_INPUTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_INPUTCORE_LIMIT
+void uniffi_sluicegate_swift_fn_method_inputcore_limit(uint64_t ptr, RustBuffer micros, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_INPUTCORE_RECV
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_INPUTCORE_RECV
 uint64_t uniffi_sluicegate_swift_fn_method_inputcore_recv(uint64_t ptr, RustCallStatus *_Nonnull out_status
@@ -1530,6 +1540,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_outputcore_flush(uint64_t ptr, RustCa
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTPUTCORE_INFO
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTPUTCORE_INFO
 RustBuffer uniffi_sluicegate_swift_fn_method_outputcore_info(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTPUTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTPUTCORE_LIMIT
+void uniffi_sluicegate_swift_fn_method_outputcore_limit(uint64_t ptr, RustBuffer micros, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_OUTPUTCORE_SENDER
@@ -1840,6 +1855,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_requestcore_input(uint64_t ptr, RustC
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_REQUESTCORE_IS_CANCELLED
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_REQUESTCORE_IS_CANCELLED
 RustBuffer uniffi_sluicegate_swift_fn_method_requestcore_is_cancelled(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_REQUESTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_REQUESTCORE_LIMIT
+void uniffi_sluicegate_swift_fn_method_requestcore_limit(uint64_t ptr, RustBuffer micros, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_REQUESTCORE_LOG
@@ -2952,6 +2972,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_callcore_input(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CALLCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CALLCORE_LIMIT
+uint16_t uniffi_sluicegate_swift_checksum_method_callcore_limit(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CALLCORE_NEXT_EVENT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CALLCORE_NEXT_EVENT
 uint16_t uniffi_sluicegate_swift_checksum_method_callcore_next_event(void
@@ -3690,6 +3716,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_inputcore_info(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_INPUTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_INPUTCORE_LIMIT
+uint16_t uniffi_sluicegate_swift_checksum_method_inputcore_limit(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_INPUTCORE_RECV
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_INPUTCORE_RECV
 uint16_t uniffi_sluicegate_swift_checksum_method_inputcore_recv(void
@@ -3849,6 +3881,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_outputcore_flush(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTPUTCORE_INFO
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTPUTCORE_INFO
 uint16_t uniffi_sluicegate_swift_checksum_method_outputcore_info(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTPUTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_OUTPUTCORE_LIMIT
+uint16_t uniffi_sluicegate_swift_checksum_method_outputcore_limit(void
 
 );
 #endif
@@ -4125,6 +4163,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_requestcore_input(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_REQUESTCORE_IS_CANCELLED
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_REQUESTCORE_IS_CANCELLED
 uint16_t uniffi_sluicegate_swift_checksum_method_requestcore_is_cancelled(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_REQUESTCORE_LIMIT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_REQUESTCORE_LIMIT
+uint16_t uniffi_sluicegate_swift_checksum_method_requestcore_limit(void
 
 );
 #endif
