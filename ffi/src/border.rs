@@ -6,7 +6,7 @@
 
 use sluicegate::{Error, ErrorKind};
 
-use crate::guard::Fail;
+use crate::fail::Fail;
 use crate::handle::{self, Object};
 use crate::status::Status;
 

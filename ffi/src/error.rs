@@ -4,9 +4,10 @@ use libc::c_char;
 use sluicegate::Error;
 use sluicegate::error::{AttributionClass, ErrorKind};
 
-use crate::border::{self, Text};
+use crate::border;
+pub(crate) use crate::detail::{ErrorObject, put, put_reason};
 use crate::guard::{Fail, guard};
-use crate::handle::{self, object};
+use crate::handle;
 use crate::status::{self, Status};
 
 /// Whose fault an error is.
@@ -54,43 +55,6 @@ pub(crate) fn class(number: i32) -> Result<Option<AttributionClass>, Fail> {
             CLASSES.get(n - 1).copied().map(Some).ok_or(Status::SLUICE_INVALID_ARGUMENT.into())
         }
         Err(_) => Err(Status::SLUICE_INVALID_ARGUMENT.into()),
-    }
-}
-
-/// Why something failed or was closed: kind, code, class and message. Immutable.
-pub struct ErrorObject {
-    error: Error,
-    code: Text,
-    message: Text,
-    text: Text,
-}
-object!(ErrorObject = 1);
-
-impl ErrorObject {
-    fn new(error: Error) -> Self {
-        ErrorObject {
-            code: Text::new(error.code()),
-            message: Text::new(error.message()),
-            text: Text::new(&error.to_string()),
-            error,
-        }
-    }
-
-    pub(crate) fn error(&self) -> Error {
-        self.error.clone()
-    }
-}
-
-/// Writes `error` to an out-parameter that may be NULL.
-pub(crate) fn put(out: *mut *mut ErrorObject, error: Error) -> Result<(), Fail> {
-    if out.is_null() { Ok(()) } else { border::put_new(out, ErrorObject::new(error)) }
-}
-
-/// Writes `error`, or NULL for none, to an out-parameter that must be there.
-pub(crate) fn put_reason(out: *mut *mut ErrorObject, error: Option<Error>) -> Result<(), Fail> {
-    match error {
-        Some(error) => border::put_new(out, ErrorObject::new(error)),
-        None => border::put(out, std::ptr::null_mut()),
     }
 }
 

@@ -7,38 +7,9 @@ use std::time::Duration;
 
 use sluicegate::{Broken, Deadline, Error};
 
-use crate::error::{self, ErrorObject};
+use crate::detail::{self, ErrorObject};
+pub(crate) use crate::fail::Fail;
 use crate::status::Status;
-
-/// Why a call did not answer `SLUICE_OK`.
-#[derive(Debug)]
-pub(crate) enum Fail {
-    /// An ordinary answer without detail.
-    Status(Status),
-    /// A failure that has more to tell.
-    Error(Error),
-}
-
-impl Fail {
-    pub(crate) fn status(&self) -> Status {
-        match self {
-            Fail::Status(status) => *status,
-            Fail::Error(error) => error.kind().into(),
-        }
-    }
-}
-
-impl From<Status> for Fail {
-    fn from(status: Status) -> Self {
-        Fail::Status(status)
-    }
-}
-
-impl From<Error> for Fail {
-    fn from(error: Error) -> Self {
-        Fail::Error(error)
-    }
-}
 
 /// Runs an export whose answer is the status alone.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Fail>) -> Status {
@@ -59,7 +30,7 @@ pub(crate) fn guard_with(
     };
     let status = fail.status();
     if let Fail::Error(detail) = fail {
-        guard(|| error::put(out_error, detail));
+        guard(|| detail::put(out_error, detail));
     }
     status
 }

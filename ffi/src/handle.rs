@@ -16,8 +16,8 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::fail::Fail;
 use crate::fork;
-use crate::guard::Fail;
 use crate::status::Status;
 
 const _: () = assert!(usize::BITS == 64, "handles need 64 bits");

@@ -75,6 +75,11 @@ impl Item {
     }
 }
 
+/// Writes a text as a new item.
+pub(crate) fn put_text(out: *mut *mut Item, text: String) -> Result<(), Fail> {
+    border::put_new(out, Item::of(Value::Text(text)))
+}
+
 /// One CBOR value handed in.
 pub(crate) fn cbor(data: *const u8, len: usize) -> Result<Value, Fail> {
     let data = border::bytes(data, len)?;

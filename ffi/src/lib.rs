@@ -30,9 +30,13 @@ mod abi;
 
 mod error;
 
+mod detail;
+
 mod waker;
 
 mod op;
+
+mod take;
 
 mod gate;
 
@@ -75,6 +79,7 @@ mod flow;
 // What they stand on.
 mod border;
 mod emitter;
+mod fail;
 mod fork;
 mod guard;
 mod handle;

@@ -13,11 +13,11 @@ use crate::error::{self, ErrorObject};
 use crate::guard::{guard, guard_with};
 use crate::handle::{self, object};
 use crate::item::Item;
+use crate::item::put_text;
 use crate::limits::Limits;
 use crate::manifest::Manifest;
 use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
-use crate::report::put_text;
 use crate::status::Status;
 
 /// A relay between hosts, which offer caps, and callers.

@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, block, guard, guard_with};
 use crate::handle::{self, object};
-use crate::item::Item;
+use crate::item::{Item, put_text};
 use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
 use crate::relay::{Host, Switch};
@@ -27,10 +27,6 @@ pub struct Control {
     address: Text,
 }
 object!(Control = 40);
-
-pub(crate) fn put_text(out: *mut *mut Item, text: String) -> Result<(), Fail> {
-    border::put_new(out, Item::of(Value::Text(text)))
-}
 
 /// What was lost and what is live, as JSON: {"cartridges": [...]}, each as sluice_peer_stats has it.
 ///

@@ -1,7 +1,6 @@
 //! `sluice_manual`: the control of a source that is fed by hand.
 
 use sluicegate::Deadline;
-use sluicegate::Error;
 use sluicegate::flow::{Manual as Core, Offer as Answer};
 use sluicegate::wait::block_on;
 
@@ -32,27 +31,17 @@ pub enum Offer {
     Failure = 3,
 }
 
-/// The answer to an offer, and the error of a failed queue.
-pub(crate) type OfferAnswer = (Offer, Option<Error>);
-
-fn told(answer: Answer) -> OfferAnswer {
-    match answer {
-        Answer::Enqueued => (Offer::Enqueued, None),
-        Answer::Dropped => (Offer::Dropped, None),
-        Answer::QueueClosed => (Offer::QueueClosed, None),
-        Answer::Failure(error) => (Offer::Failure, Some(error)),
-    }
-}
-
-/// Writes the answer to an offer.
-pub(crate) fn put(
-    out: *mut Offer,
-    err: *mut *mut ErrorObject,
-    (offer, error): OfferAnswer,
-) -> Result<(), Fail> {
-    if let Some(error) = error {
-        error::put(err, error)?;
-    }
+/// Writes the answer to an offer, and the error of a failed queue.
+fn put(out: *mut Offer, err: *mut *mut ErrorObject, answer: Answer) -> Result<(), Fail> {
+    let offer = match answer {
+        Answer::Enqueued => Offer::Enqueued,
+        Answer::Dropped => Offer::Dropped,
+        Answer::QueueClosed => Offer::QueueClosed,
+        Answer::Failure(error) => {
+            error::put(err, error)?;
+            Offer::Failure
+        }
+    };
     border::put(out, offer)
 }
 
@@ -99,7 +88,7 @@ pub unsafe extern "C" fn sluice_manual_offer(
         match block_on(offer, Deadline::after_millis(timeout_ms)) {
             Ok(answer) => {
                 drop(held);
-                put(out, err, told(answer))
+                put(out, err, answer)
             }
             Err(_) => {
                 held.give_back();
@@ -126,7 +115,7 @@ pub unsafe extern "C" fn sluice_manual_offer_start(
         border::need(out)?;
         let manual = handle::get(manual)?;
         let offer = manual.0.offer(Held::take(element)?);
-        op::start(out, async move { Ok(Outcome::Offer(told(offer.await))) })
+        op::start(out, async move { Ok(Outcome::Offer(offer.await)) })
     })
 }
 

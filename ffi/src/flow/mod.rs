@@ -49,8 +49,6 @@ mod switch;
 mod hub;
 
 pub(crate) use element::Held;
-pub(crate) use manual::OfferAnswer;
-pub(crate) use probe::Told;
 
 use completion::Done;
 use sluicegate::flow;

@@ -28,7 +28,7 @@ pub enum Signal {
 }
 
 /// What a probe was told.
-pub(crate) type Told = SubscriberEvent<Held>;
+type Told = SubscriberEvent<Held>;
 
 /// Writes what was told, whose element or error may not be wanted.
 fn put(
