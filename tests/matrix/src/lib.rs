@@ -1,6 +1,7 @@
 //! The reference cartridges as they were built, one a language, and what the tests do with them.
 //!
-//! `cargo xtask build` builds them into `target/cartridges`, and the reference hosts into `target/hosts`.
+//! `cargo xtask build` builds them into `target/cartridges`, the reference hosts into `target/hosts` and
+//! relays into `target/relays`.
 //! A test that needs one and finds none fails; `SLUICEGATE_SWIFT=off` leaves Swift out and says so.
 
 pub mod relay;
@@ -50,6 +51,15 @@ pub fn program(language: &str) -> PathBuf {
 #[must_use]
 pub fn host(language: &str) -> PathBuf {
     built("hosts", language)
+}
+
+/// The reference relay, a program in Go.
+///
+/// # Panics
+/// If it was not built.
+#[must_use]
+pub fn relay() -> PathBuf {
+    built("relays", "go")
 }
 
 fn built(folder: &str, language: &str) -> PathBuf {

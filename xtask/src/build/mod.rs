@@ -4,6 +4,7 @@
 mod archive;
 mod cartridges;
 mod hosts;
+mod relays;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,6 +37,7 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::prepares("host-go", move |_| hosts::go(repo)),
         Step::prepares("host-python", move |_| hosts::python(repo)),
         Step::prepares("host-rust", move |_| hosts::rust(repo)),
+        Step::prepares("relay-go", move |_| relays::go(repo)),
     ];
     match &tools.swift {
         Some(toolchain) => steps.extend([

@@ -8,7 +8,7 @@ use crate::repo::Repo;
 use crate::tally::{Runner, Tally};
 
 /// The folders with a go.mod.
-const MODULES: &[&str] = &["go", "tests/cartridges/go", "tests/hosts/go"];
+const MODULES: &[&str] = &["go", "tests/cartridges/go", "tests/hosts/go", "tests/relays/go"];
 /// A module too, but its programs stand alone.
 const EXAMPLES: &str = "examples";
 /// Those of them with tests of their own.
