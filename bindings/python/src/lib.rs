@@ -64,7 +64,8 @@ mod _core {
     #[pymodule_export]
     use super::flow::{
         FlowCompletion, FlowGraph, FlowHub, FlowManual, FlowMergeHub, FlowOutlet, FlowPromise,
-        FlowScope, FlowSink, FlowSource, FlowStage, FlowSubscriber, FlowSwitch, edge_check,
+        FlowScope, FlowShuffle, FlowSink, FlowSource, FlowStage, FlowSubscriber, FlowSwitch,
+        edge_check, faulty_link, fork_seed,
     };
     #[pymodule_export]
     use super::gate::Gate;

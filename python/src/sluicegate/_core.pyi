@@ -29,6 +29,7 @@ __all__ = [
     "FlowOutlet",
     "FlowPromise",
     "FlowScope",
+    "FlowShuffle",
     "FlowSink",
     "FlowSource",
     "FlowStage",
@@ -55,6 +56,8 @@ __all__ = [
     "error_kinds",
     "explanation_of",
     "explanation_text",
+    "faulty_link",
+    "fork_seed",
     "forward",
     "manifest",
     "negotiate",
@@ -567,3 +570,18 @@ class FlowMergeHub:
 @final
 class FlowSwitch:
     def cancel(self, reason: BaseException | None, /) -> bool: ...
+
+@final
+class FlowShuffle:
+    def __new__(cls, limit: float, /) -> FlowShuffle: ...
+
+def fork_seed(seed: int, what: str, /) -> int: ...
+def faulty_link(
+    fd: int,
+    seed: int,
+    delay: float,
+    splits: bool,
+    cut: int | None,
+    shuffle: FlowShuffle | None,
+    /,
+) -> int: ...

@@ -6,6 +6,7 @@
 //! | `blueprint` | flows and sinks put together, and run |
 //! | `source`, `stage`, `sink` | the factories, a kind of blueprint each |
 //! | `scope` | who owns what runs |
+//! | `faults` | transports on which things go wrong, for tests |
 //! | `manual`, `outlet`, `completion`, `hub`, `probe` | what a run yields |
 //!
 //! Here threads of the core enter the interpreter, to call the user's functions. Whoever calls the core
@@ -14,6 +15,7 @@
 mod blueprint;
 mod completion;
 mod element;
+mod faults;
 mod hub;
 mod manual;
 mod outlet;
@@ -26,6 +28,7 @@ mod stage;
 pub(crate) use blueprint::{FlowGraph, edge_check};
 pub(crate) use completion::{FlowCompletion, FlowPromise};
 pub(crate) use element::Element;
+pub(crate) use faults::{FlowShuffle, faulty_link, fork_seed};
 pub(crate) use hub::{FlowHub, FlowMergeHub, FlowSwitch};
 pub(crate) use manual::FlowManual;
 pub(crate) use outlet::FlowOutlet;

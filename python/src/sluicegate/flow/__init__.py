@@ -20,6 +20,24 @@ from sluicegate.flow._blueprint import Source as Source
 from sluicegate.flow._completion import Completion as Completion
 from sluicegate.flow._completion import Promise as Promise
 from sluicegate.flow._completion import Status as Status
+from sluicegate.flow._decorate import drop_while as drop_while
+from sluicegate.flow._decorate import expand as expand
+from sluicegate.flow._decorate import fetch as fetch
+from sluicegate.flow._decorate import filter as filter  # noqa: A004
+from sluicegate.flow._decorate import filter_map as filter_map
+from sluicegate.flow._decorate import fold as fold
+from sluicegate.flow._decorate import foreach as foreach
+from sluicegate.flow._decorate import group_by as group_by
+from sluicegate.flow._decorate import map as map  # noqa: A004
+from sluicegate.flow._decorate import map_async as map_async
+from sluicegate.flow._decorate import map_parallel as map_parallel
+from sluicegate.flow._decorate import pages as pages
+from sluicegate.flow._decorate import recover as recover
+from sluicegate.flow._decorate import scan as scan
+from sluicegate.flow._decorate import source as source
+from sluicegate.flow._decorate import take_while as take_while
+from sluicegate.flow._decorate import tap as tap
+from sluicegate.flow._decorate import unfold as unfold
 from sluicegate.flow._edge import EdgeOptions as EdgeOptions
 from sluicegate.flow._edge import Offer as Offer
 from sluicegate.flow._edge import OfferStatus as OfferStatus
@@ -35,23 +53,7 @@ from sluicegate.flow._scope import Demand as Demand
 from sluicegate.flow._scope import Scope as Scope
 from sluicegate.flow._scope import Stage as Stage
 from sluicegate.flow._sink import Sink as Sink
-from sluicegate.flow._source import source as source
 from sluicegate.flow._stage import Flow as Flow
-
-map = Flow.map  # noqa: A001
-"""``Flow.map``, as a decorator."""
-tap = Flow.tap
-"""``Flow.tap``, as a decorator."""
-filter = Flow.filter  # noqa: A001
-"""``Flow.filter``, as a decorator."""
-filter_map = Flow.filter_map
-"""``Flow.filter_map``, as a decorator."""
-expand = Flow.expand
-"""``Flow.expand``, as a decorator."""
-take_while = Flow.take_while
-"""``Flow.take_while``, as a decorator."""
-drop_while = Flow.drop_while
-"""``Flow.drop_while``, as a decorator."""
 
 __all__ = [
     "Completion",
@@ -77,10 +79,20 @@ __all__ = [
     "Switch",
     "drop_while",
     "expand",
+    "fetch",
     "filter",
     "filter_map",
+    "fold",
+    "foreach",
+    "group_by",
     "map",
+    "map_async",
+    "map_parallel",
+    "pages",
+    "recover",
+    "scan",
     "source",
     "take_while",
     "tap",
+    "unfold",
 ]

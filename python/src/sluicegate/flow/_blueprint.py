@@ -11,9 +11,11 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sluicegate import _core
+from sluicegate.flow._channel import NO_END, Channel, channel_source
 from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
 from sluicegate.flow._fluent import Fluent
 from sluicegate.flow._hub import MergeHub
+from sluicegate.flow._io import File, HasChunks, HasLines, chunks, lines
 from sluicegate.flow._run import Manual, Outlet
 from sluicegate.flow._scope import BUILDING, Scope
 from sluicegate.flow._task import read_into, start_task
@@ -137,6 +139,38 @@ class Source(Fluent[T_co, M_co]):
         return Source.manual(options).map_mat(begin)
 
     @staticmethod
+    def lines(file: File[HasLines], *, max_bytes: int = 1 << 20) -> Source[str, None]:
+        """The lines of a file, as text without their ends, LF or CR LF.
+
+        ``file`` is a path or a function that opens, each good for any number of runs, or an open
+        file, which runs once and is left open. It is read on a thread of its own, 16 lines ahead.
+        Fails with LimitReached at a line of more than ``max_bytes`` (of a file opened as text, so
+        many characters), with Malformed at one that is no UTF-8, with the OSError of the file.
+        A read that blocks is not interrupted: a scope that is shut down waits for it.
+        """
+        return Source(lines(file, max_bytes))._then(_ahead)
+
+    @staticmethod
+    def chunks(file: File[HasChunks], size: int = 1 << 16) -> Source[bytes, None]:
+        """What a file holds, in chunks of at most ``size`` bytes, each as large as one read gives.
+
+        ``file`` is as in ``lines``. It is read on a thread of its own, 16 chunks ahead.
+        """
+        return Source(chunks(file, size))._then(_ahead)
+
+    @staticmethod
+    def channel(
+        queue: Channel[T], *, end: object = NO_END, loop: asyncio.AbstractEventLoop | None = None
+    ) -> Source[T, None]:
+        """What comes through a ``queue.Queue`` or an ``asyncio.Queue``; nothing is taken ahead.
+
+        Completes at the element that is ``end``, and once the queue is shut down (Python 3.13).
+        Runs at the same time share the queue: each element reaches one of them. An asyncio queue
+        is waited for in ``loop``, or in the loop that is running where the graph is run.
+        """
+        return Source(channel_source(queue, end, loop))
+
+    @staticmethod
     def wire(stream: InputBase) -> Source[Item, None]:
         """The items of a request's stream: asking for one grants credit for another (L10).
 
@@ -144,6 +178,11 @@ class Source(Fluent[T_co, M_co]):
         """
         core = _core.FlowSource.wire(stream._core)
         return Source(lambda: core)
+
+    @staticmethod
+    def wire_values(stream: InputBase) -> Source[Any, None]:
+        """The same without metadata: the value of each item."""
+        return Source.wire(stream).map(_value)
 
     @staticmethod
     def feed(feed: FeedBase) -> Source[Item, None]:
@@ -263,6 +302,14 @@ class Source(Fluent[T_co, M_co]):
 
     def __repr__(self) -> str:
         return "<sluicegate.flow.Source>"
+
+
+def _value(item: Item) -> Any:
+    return item.value
+
+
+def _ahead() -> _core.FlowStage:
+    return _core.FlowStage.buffer(EdgeOptions()._row, None)
 
 
 def _pair(left: T, right: O) -> tuple[T, O]:

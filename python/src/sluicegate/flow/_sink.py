@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate.flow._channel import Channel, channel_sink
 from sluicegate.flow._completion import Completion
 from sluicegate.flow._edge import EdgeOptions
 from sluicegate.flow._hub import Hub
+from sluicegate.flow._io import File, Writable, writer
 from sluicegate.flow._run import Outlet
 
 if TYPE_CHECKING:
@@ -75,6 +78,31 @@ class Sink(Generic[I_contra, M_co]):
         ``replay`` that it shared into the buffer of each newcomer.
         """
         return Sink(lambda: _core.FlowSink.broadcast_hub(capacity, replay).map_mat(Hub))
+
+    @staticmethod
+    def writer(file: File[Writable]) -> Sink[Any, Completion[int]]:
+        """Writes each element, and flushes at the end. Its value is how much was written.
+
+        ``file`` is a path or a function that opens, each good for any number of runs, or an open
+        file, which runs once and is left open. Elements are bytes or another buffer, counted in
+        bytes; for a file opened as text they are ``str``, counted in characters. Writing is on the
+        thread of the sink. An OSError fails the stream.
+        """
+        make = writer(file)
+        return Sink(lambda: make().map_mat(Completion))
+
+    @staticmethod
+    def channel(
+        queue: Channel[T], *, loop: asyncio.AbstractEventLoop | None = None
+    ) -> Sink[T, Completion[None]]:
+        """Puts each element into a ``queue.Queue`` or an ``asyncio.Queue``, waiting for room.
+
+        The end of the run is told by its completion: nothing is put into the queue for it. Fails
+        with Closed, and cancels the upstream, once the queue is shut down (Python 3.13). An asyncio
+        queue is waited for in ``loop``, or in the loop that is running where the graph is run.
+        """
+        make = channel_sink(queue, loop)
+        return Sink(lambda: make().map_mat(Completion))
 
     @staticmethod
     def wire(stream: OutputBase) -> Sink[Any, Completion[None]]:

@@ -2,6 +2,13 @@
 
 Every assertion waits no longer than its limit, and says in an AssertionError what it awaited and
 what came. On a stepped scope nothing waits: each verb has the scope settle first.
+
+``Faults`` are for links: a test draws them from one seed, which it tells when it fails::
+
+    with testkit.seed() as seed:  # SLUICEGATE_SEED=... replays it
+        ours, theirs = socket.socketpair()
+        link = testkit.Faults(seed.fork("link")).splits().delays(0.001).apply(ours)
+        peer = engine.attach(link, link)
 """
 
 from __future__ import annotations
@@ -13,11 +20,25 @@ from sluicegate._wait import Deadline, wait
 from sluicegate.errors import TimedOut
 from sluicegate.flow._blueprint import Source
 from sluicegate.flow._edge import EdgeOptions, Offer
+from sluicegate.flow._faults import VARIABLE as VARIABLE
+from sluicegate.flow._faults import Faults as Faults
+from sluicegate.flow._faults import Seed as Seed
+from sluicegate.flow._faults import Shuffle as Shuffle
+from sluicegate.flow._faults import seed as seed
 from sluicegate.flow._run import Manual
 from sluicegate.flow._scope import BUILDING, Scope
 from sluicegate.flow._sink import Sink
 
-__all__ = ["Publisher", "Subscriber", "publisher", "subscriber"]
+__all__ = [
+    "Faults",
+    "Publisher",
+    "Seed",
+    "Shuffle",
+    "Subscriber",
+    "publisher",
+    "seed",
+    "subscriber",
+]
 
 T = TypeVar("T")
 
