@@ -1,25 +1,19 @@
 //! `sluice_graph`, `sluice_run`: a closed blueprint, and the controls and results that a run gives.
 
-use sluicegate::flow::RunnableGraph;
-
+use super::Mat;
+use super::blueprint::{Graph, Hub, MergeHub};
 use super::completion::Completion;
-use super::hub::{Hub, MergeHub};
 use super::manual::Manual;
 use super::outlet::Outlet;
 use super::probe::Subscriber;
 use super::scope::Scope;
 use super::switch::KillSwitch;
-use super::{Mat, Mats};
 use crate::border;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
 use crate::handle::{self, Object, object};
 use crate::status::Status;
 use crate::sync::Mutex;
-
-/// A blueprint with neither input nor output left: it can run, as often as one likes.
-pub struct Graph(pub(super) RunnableGraph<Mats>);
-object!(Graph = 29);
 
 /// What a run gives, each to be taken once.
 pub struct Run(Mutex<Vec<Option<Mat>>>);

@@ -4,24 +4,14 @@ use std::time::Duration;
 
 use sluicegate::flow::{self, HubOptions, HubPolicy as Core, Overflow};
 
-use super::element::Held;
-use super::sink::{Sink, put as put_sink};
-use super::source::{EdgeOptions, Source, edge, put as put_source};
+use super::blueprint::{Hub, MergeHub, Sink, Source, put_sink, put_source};
+use super::edge::{EdgeOptions, edge};
 use super::{Mat, Mats};
 use crate::border::{self, invalid};
 use crate::error::ErrorObject;
 use crate::guard::{guard, guard_with};
-use crate::handle::{self, object};
+use crate::handle::{self};
 use crate::status::Status;
-
-/// The control of a source that many may listen to. Once the last reference and the last subscriber are
-/// gone, the source is cancelled.
-pub struct Hub(pub(super) flow::Hub<Held>);
-object!(Hub = 37);
-
-/// The control of a source that many may feed.
-pub struct MergeHub(pub(super) flow::MergeHub<Held>);
-object!(MergeHub = 38);
 
 /// What a hub does about a subscriber that has not asked and whose buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

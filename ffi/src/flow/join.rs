@@ -3,11 +3,11 @@
 use sluicegate::flow::{FanOptions, Flow, Sink as CoreSink, Source as Core};
 
 use super::Mats;
+use super::blueprint::{Sink, Source, put_source};
 use super::callback::{Callback, Chooser};
+use super::edge::{EdgeOptions, edge};
 use super::element::Held;
 use super::shape::group;
-use super::sink::Sink;
-use super::source::{EdgeOptions, Source, edge, put};
 use crate::border::{self, invalid};
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn sluice_source_zip(
     guard(|| {
         let sources = all(sources, count, |source| source.0.clone())?;
         let zipped = Core::combine(sources).map_mat(flat);
-        put(out, zipped.via(Flow::try_map(group)).named("zip"))
+        put_source(out, zipped.via(Flow::try_map(group)).named("zip"))
     })
 }
 
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn sluice_source_merge(
 ) -> Status {
     guard(|| {
         let sources = all(sources, count, |source| source.0.clone())?;
-        put(out, Core::merge_all(sources).map_mat(flat))
+        put_source(out, Core::merge_all(sources).map_mat(flat))
     })
 }
 
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn sluice_source_concat(
 ) -> Status {
     guard(|| {
         let sources = all(sources, count, |source| source.0.clone())?;
-        put(out, Core::concat_all(sources).map_mat(flat))
+        put_source(out, Core::concat_all(sources).map_mat(flat))
     })
 }
 

@@ -6,7 +6,8 @@
 //! | `element` | an element and a list of them |
 //! | `callback` | the functions that a caller hands in |
 //! | `scope` | who owns what runs |
-//! | `source`, `stage`, `sink` | blueprints |
+//! | `edge`, `blueprint` | the queue between two threads; the objects that blueprints are |
+//! | `source`, `stage`, `sink` | how they are made and joined |
 //! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
 //! | `wire` | streams of requests and live feeds at the ends of a pipeline |
 //! | `graph` | a closed blueprint and what a run of it gives |
@@ -17,6 +18,10 @@ mod element;
 mod callback;
 
 mod scope;
+
+mod edge;
+
+mod blueprint;
 
 mod source;
 

@@ -2,8 +2,8 @@
 
 use sluicegate::flow::Flow as Core;
 
+use super::blueprint::{Flow, put_flow};
 use super::shape::micros;
-use super::stage::{Flow, put};
 use crate::error::ErrorObject;
 use crate::guard::{guard, guard_with};
 use crate::status::Status;
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn sluice_flow_throttle(
     out: *mut *mut Flow,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put(out, &Core::throttle(elements, micros(per_micros)?, burst)?))
+    guard_with(err, || put_flow(out, &Core::throttle(elements, micros(per_micros)?, burst)?))
 }
 
 /// Each element later than it came, in order.
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn sluice_flow_delay(
     out: *mut *mut Flow,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put(out, &Core::delay(micros(by_micros)?, room)?))
+    guard_with(err, || put_flow(out, &Core::delay(micros(by_micros)?, room)?))
 }
 
 /// The latest element, once none has come for a time, or at the end; those that it displaced are
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn sluice_flow_delay(
 /// threads       any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_flow_debounce(quiet_micros: u64, out: *mut *mut Flow) -> Status {
-    guard(|| put(out, &Core::debounce(micros(quiet_micros)?)))
+    guard(|| put_flow(out, &Core::debounce(micros(quiet_micros)?)))
 }
 
 /// Fails with SLUICE_TIMED_OUT if an element was asked for and none has come for a time. Time in which
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn sluice_flow_idle_timeout(
     limit_micros: u64,
     out: *mut *mut Flow,
 ) -> Status {
-    guard(|| put(out, &Core::idle_timeout(micros(limit_micros)?)))
+    guard(|| put_flow(out, &Core::idle_timeout(micros(limit_micros)?)))
 }
 
 /// Fails with SLUICE_TIMED_OUT if no first element has come within a time of the start.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn sluice_flow_initial_timeout(
     limit_micros: u64,
     out: *mut *mut Flow,
 ) -> Status {
-    guard(|| put(out, &Core::initial_timeout(micros(limit_micros)?)))
+    guard(|| put_flow(out, &Core::initial_timeout(micros(limit_micros)?)))
 }
 
 /// Fails with SLUICE_TIMED_OUT if what is above has not ended within a time of the start.
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn sluice_flow_completion_timeout(
     limit_micros: u64,
     out: *mut *mut Flow,
 ) -> Status {
-    guard(|| put(out, &Core::completion_timeout(micros(limit_micros)?)))
+    guard(|| put_flow(out, &Core::completion_timeout(micros(limit_micros)?)))
 }
 
 /// What comes within a time of the start; then what is above is cancelled.
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn sluice_flow_completion_timeout(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_flow_take_within(time_micros: u64, out: *mut *mut Flow) -> Status {
-    guard(|| put(out, &Core::take_within(micros(time_micros)?)))
+    guard(|| put_flow(out, &Core::take_within(micros(time_micros)?)))
 }
 
 /// What comes later than a time after the start. For each element that is dropped another is asked for.
@@ -120,5 +120,5 @@ pub unsafe extern "C" fn sluice_flow_take_within(time_micros: u64, out: *mut *mu
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_flow_drop_within(time_micros: u64, out: *mut *mut Flow) -> Status {
-    guard(|| put(out, &Core::drop_within(micros(time_micros)?)))
+    guard(|| put_flow(out, &Core::drop_within(micros(time_micros)?)))
 }

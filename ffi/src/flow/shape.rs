@@ -1,8 +1,8 @@
 //! `sluice_flow`: stages that group elements, take groups apart, or hold some back.
 
+use super::blueprint::{Flow, put_flow};
 use super::callback::{Callback, Expander, Folder};
 use super::element::Held;
-use super::stage::{Flow, put};
 use crate::border;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn sluice_flow_batch(
             u64::MAX => Core::batch(n)?,
             _ => Core::batch_within(n, std::time::Duration::from_micros(micros))?,
         };
-        put(out, &grouped(&batch).named("batch"))
+        put_flow(out, &grouped(&batch).named("batch"))
     })
 }
 
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn sluice_flow_batch_bytes(
 ) -> Status {
     guard_with(err, || {
         let batch = Core::batch_bytes(bytes, Held::bytes)?;
-        put(out, &grouped(&batch).named("batch"))
+        put_flow(out, &grouped(&batch).named("batch"))
     })
 }
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn sluice_flow_sliding(
     out: *mut *mut Flow,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put(out, &grouped(&Core::sliding(size, step)?).named("sliding")))
+    guard_with(err, || put_flow(out, &grouped(&Core::sliding(size, step)?).named("sliding")))
 }
 
 /// Asks for elements a page at a time: the next `size` once no more than `mark` are left of it.
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn sluice_flow_page(
             u64::MAX => Core::page(size)?,
             _ => Core::page_with_mark(size, mark)?,
         };
-        put(out, &page)
+        put_flow(out, &page)
     })
 }
 
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn sluice_flow_expand(
 ) -> Status {
     guard(|| {
         let expander = Callback::take(expander)?;
-        put(out, &Core::try_expand(move |held: Held| expander.expand(&held)))
+        put_flow(out, &Core::try_expand(move |held: Held| expander.expand(&held)))
     })
 }
 
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn sluice_flow_conflate(
             folder.fold(&state?, &held)
         });
         let known: Core<Held, Held> = conflate.via(Core::try_map(|state| state));
-        put(out, &known.named("conflate"))
+        put_flow(out, &known.named("conflate"))
     })
 }
 

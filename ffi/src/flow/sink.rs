@@ -3,28 +3,17 @@
 use libc::c_char;
 use sluicegate::flow::{Flow, Sink as Core};
 
+use super::Mat;
+use super::blueprint::{Sink, put_sink};
 use super::callback::{Callback, Folder, Observer};
 use super::completion::Done;
+use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Held};
-use super::source::{EdgeOptions, edge};
-use super::{Mat, Mats};
 use crate::border;
 use crate::error::ErrorObject;
-use crate::guard::{Fail, guard, guard_with};
-use crate::handle::{self, object};
+use crate::guard::{guard, guard_with};
+use crate::handle::{self};
 use crate::status::Status;
-
-/// A blueprint with one input. Immutable, as sluice_source is.
-pub struct Sink(pub(super) Core<Held, Mats>);
-object!(Sink = 28);
-
-pub(super) fn put<M: 'static>(
-    out: *mut *mut Sink,
-    sink: &Core<Held, M>,
-    mat: impl Fn(M) -> Mat + Send + Sync + 'static,
-) -> Result<(), Fail> {
-    border::put_new(out, Sink(sink.map_mat(move |m| vec![mat(m)])))
-}
 
 /// Adds a reference.
 ///
@@ -53,7 +42,7 @@ pub unsafe extern "C" fn sluice_sink_release(sink: *mut Sink) -> Status {
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_collect(out: *mut *mut Sink) -> Status {
-    guard(|| put(out, &Core::collect(), |done| Mat::Done(Done::List(done))))
+    guard(|| put_sink(out, &Core::collect(), |done| Mat::Done(Done::List(done))))
 }
 
 /// Calls a function with each element; its sluice_completion holds none.
@@ -70,7 +59,7 @@ pub unsafe extern "C" fn sluice_sink_foreach(
     guard(|| {
         let observer = Callback::take(observer)?;
         let sink = Core::try_foreach(move |held| observer.look(&held));
-        put(out, &sink, |done| Mat::Done(Done::Unit(done)))
+        put_sink(out, &sink, |done| Mat::Done(Done::Unit(done)))
     })
 }
 
@@ -95,7 +84,7 @@ pub unsafe extern "C" fn sluice_sink_fold(
         let states =
             Flow::try_fold(first.clone(), move |state: Held, held| folder.fold(&state, &held));
         let sink = states.to(Core::fold(first, |_, state| state)).named("fold");
-        put(out, &sink, |done| Mat::Done(Done::One(done)))
+        put_sink(out, &sink, |done| Mat::Done(Done::One(done)))
     })
 }
 
@@ -107,7 +96,7 @@ pub unsafe extern "C" fn sluice_sink_fold(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_first(out: *mut *mut Sink) -> Status {
-    guard(|| put(out, &Core::first(), |done| Mat::Done(Done::Maybe(done))))
+    guard(|| put_sink(out, &Core::first(), |done| Mat::Done(Done::Maybe(done))))
 }
 
 /// The last element: its sluice_completion holds it, or none of an empty stream.
@@ -117,7 +106,7 @@ pub unsafe extern "C" fn sluice_sink_first(out: *mut *mut Sink) -> Status {
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_last(out: *mut *mut Sink) -> Status {
-    guard(|| put(out, &Core::last(), |done| Mat::Done(Done::Maybe(done))))
+    guard(|| put_sink(out, &Core::last(), |done| Mat::Done(Done::Maybe(done))))
 }
 
 /// Asks for everything and keeps nothing; its sluice_completion holds none.
@@ -127,7 +116,7 @@ pub unsafe extern "C" fn sluice_sink_last(out: *mut *mut Sink) -> Status {
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_ignore(out: *mut *mut Sink) -> Status {
-    guard(|| put(out, &Core::ignore(), |done| Mat::Done(Done::Unit(done))))
+    guard(|| put_sink(out, &Core::ignore(), |done| Mat::Done(Done::Unit(done))))
 }
 
 /// Elements taken by hand: each run of it gives a sluice_outlet.
@@ -143,7 +132,7 @@ pub unsafe extern "C" fn sluice_sink_outlet(
     out: *mut *mut Sink,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put(out, &Core::outlet(edge(options)?), Mat::Outlet))
+    guard_with(err, || put_sink(out, &Core::outlet(edge(options)?), Mat::Outlet))
 }
 
 /// A sink that a test plays: each run of it gives a sluice_subscriber.
@@ -153,7 +142,7 @@ pub unsafe extern "C" fn sluice_sink_outlet(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_probe(out: *mut *mut Sink) -> Status {
-    guard(|| put(out, &Core::probe(), Mat::Subscriber))
+    guard(|| put_sink(out, &Core::probe(), Mat::Subscriber))
 }
 
 /// The same sink under another name in sluice_scope_stages and in errors.

@@ -3,88 +3,18 @@
 use std::ffi::c_void;
 
 use libc::c_char;
-use sluicegate::flow::{EdgeOptions as Options, Overflow as Strategy, Source as Core};
+use sluicegate::flow::Source as Core;
 
+use super::blueprint::{Flow, Graph, Sink, Source, put_source};
 use super::callback::{Callback, Fetcher, Opener};
+use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Elements, Held};
-use super::graph::Graph;
-use super::sink::Sink;
-use super::stage::Flow;
 use super::{Mat, Mats, both};
-use crate::border::{self, Growing, invalid};
+use crate::border::{self};
 use crate::error::ErrorObject;
-use crate::guard::{Fail, guard, guard_with};
-use crate::handle::{self, object};
+use crate::guard::{guard, guard_with};
+use crate::handle::{self};
 use crate::status::Status;
-
-/// A blueprint with one output. Immutable: it can be used in as many graphs, and run as often, as one
-/// likes. What a blueprint is made of it keeps alive by itself.
-pub struct Source(pub(super) Core<Held, Mats>);
-object!(Source = 26);
-
-/// What becomes of an element that finds its queue full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Overflow {
-    /// It waits for room.
-    Backpressure = 0,
-    /// The oldest element of the queue makes room.
-    DropHead = 1,
-    /// The newest element of the queue makes room.
-    DropTail = 2,
-    /// It is discarded itself.
-    DropNew = 3,
-    /// All elements of the queue make room.
-    DropBuffer = 4,
-    /// The queue fails with SLUICE_BUFFER_OVERFLOW, once what it holds was taken.
-    Fail = 5,
-}
-
-impl Overflow {
-    const ALL: [(Overflow, Strategy); 6] = [
-        (Overflow::Backpressure, Strategy::Backpressure),
-        (Overflow::DropHead, Strategy::DropHead),
-        (Overflow::DropTail, Strategy::DropTail),
-        (Overflow::DropNew, Strategy::DropNew),
-        (Overflow::DropBuffer, Strategy::DropBuffer),
-        (Overflow::Fail, Strategy::Fail),
-    ];
-}
-
-/// The queue between two threads. Begin with SLUICE_EDGE_OPTIONS_INIT: 16 elements, no limit in bytes,
-/// backpressure.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct EdgeOptions {
-    /// Set by SLUICE_EDGE_OPTIONS_INIT.
-    pub struct_size: u32,
-    /// A sluice_overflow.
-    pub overflow: i32,
-    /// Elements that it can hold, at least 1. No memory is reserved for them.
-    pub capacity: u64,
-    /// Bytes that it can hold, by what elements say of themselves; UINT64_MAX: any number, and not 0. An
-    /// empty queue takes one element of any size.
-    pub bytes: u64,
-}
-
-// SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
-unsafe impl Growing for EdgeOptions {}
-
-/// The options of a caller; NULL says the default ones.
-pub(super) fn edge(options: *const EdgeOptions) -> Result<Options, Fail> {
-    let Some(theirs) = border::sized(options)? else {
-        return Ok(Options::default());
-    };
-    let overflow = Overflow::ALL
-        .into_iter()
-        .find_map(|(theirs_is, ours)| (theirs_is as i32 == theirs.overflow).then_some(ours))
-        .ok_or_else(|| invalid("there is no such overflow strategy"))?;
-    Ok(Options::capacity(theirs.capacity)?.bytes(theirs.bytes)?.overflow(overflow))
-}
-
-pub(super) fn put(out: *mut *mut Source, source: Core<Held, Mats>) -> Result<(), Fail> {
-    border::put_new(out, Source(source))
-}
 
 fn plain(source: &Core<Held>) -> Core<Held, Mats> {
     source.map_mat(|_| Vec::new())
@@ -125,7 +55,7 @@ pub unsafe extern "C" fn sluice_source_manual(
     guard_with(err, || {
         border::need(out)?;
         let source = Core::manual_sized(edge(options)?, Held::bytes);
-        put(out, source.map_mat(|manual| vec![Mat::Manual(manual)]))
+        put_source(out, source.map_mat(|manual| vec![Mat::Manual(manual)]))
     })
 }
 
@@ -139,7 +69,7 @@ pub unsafe extern "C" fn sluice_source_manual(
 pub unsafe extern "C" fn sluice_source_probe(out: *mut *mut Source) -> Status {
     guard(|| {
         let source = Core::<Held, _>::strict_probe();
-        put(out, source.map_mat(|probe| vec![Mat::Manual(probe.control().clone())]))
+        put_source(out, source.map_mat(|probe| vec![Mat::Manual(probe.control().clone())]))
     })
 }
 
@@ -160,7 +90,7 @@ pub unsafe extern "C" fn sluice_source_pull(
             let puller = opener.open()?;
             Ok(std::iter::from_fn(move || puller.pull().transpose()))
         });
-        put(out, plain(&source.named("pull")))
+        put_source(out, plain(&source.named("pull")))
     })
 }
 
@@ -177,7 +107,7 @@ pub unsafe extern "C" fn sluice_source_fetch(
 ) -> Status {
     guard(|| {
         let fetcher = Callback::take(fetcher)?;
-        put(out, plain(&Core::fetch(move |from, n| fetcher.fetch(from, n))))
+        put_source(out, plain(&Core::fetch(move |from, n| fetcher.fetch(from, n))))
     })
 }
 
@@ -192,7 +122,7 @@ pub unsafe extern "C" fn sluice_source_elements(
     elements: *const Elements,
     out: *mut *mut Source,
 ) -> Status {
-    guard(|| put(out, plain(&Core::iter(handle::get(elements)?.copy()))))
+    guard(|| put_source(out, plain(&Core::iter(handle::get(elements)?.copy()))))
 }
 
 /// A source of one element.
@@ -208,7 +138,7 @@ pub unsafe extern "C" fn sluice_source_single(
 ) -> Status {
     guard(|| {
         border::need(out)?;
-        put(out, plain(&Core::single(Held::take(element)?)))
+        put_source(out, plain(&Core::single(Held::take(element)?)))
     })
 }
 
@@ -233,7 +163,7 @@ pub unsafe extern "C" fn sluice_source_range(
                 Ok(Held::new(Element { value, ..Element::NONE }))
             }))
         });
-        put(out, plain(&source.named("range")))
+        put_source(out, plain(&source.named("range")))
     })
 }
 
@@ -244,7 +174,7 @@ pub unsafe extern "C" fn sluice_source_range(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_source_empty(out: *mut *mut Source) -> Status {
-    guard(|| put(out, plain(&Core::empty())))
+    guard(|| put_source(out, plain(&Core::empty())))
 }
 
 /// A source without elements that fails.
@@ -258,7 +188,7 @@ pub unsafe extern "C" fn sluice_source_failed(
     error: *const ErrorObject,
     out: *mut *mut Source,
 ) -> Status {
-    guard(|| put(out, plain(&Core::failed(handle::get(error)?.error()))))
+    guard(|| put_source(out, plain(&Core::failed(handle::get(error)?.error()))))
 }
 
 /// A source, then a flow.
@@ -275,7 +205,7 @@ pub unsafe extern "C" fn sluice_source_via(
 ) -> Status {
     guard(|| {
         let (source, flow) = (handle::get(source)?, handle::get(flow)?);
-        put(out, source.0.via_mat(flow.0.clone(), both))
+        put_source(out, source.0.via_mat(flow.0.clone(), both))
     })
 }
 
@@ -310,5 +240,5 @@ pub unsafe extern "C" fn sluice_source_named(
     name_len: usize,
     out: *mut *mut Source,
 ) -> Status {
-    guard(|| put(out, handle::get(source)?.0.named(border::text(name, name_len)?)))
+    guard(|| put_source(out, handle::get(source)?.0.named(border::text(name, name_len)?)))
 }

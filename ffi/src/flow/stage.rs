@@ -3,24 +3,16 @@
 use libc::c_char;
 use sluicegate::flow::Flow as Core;
 
+use super::blueprint::{Flow, Sink, put_flow};
 use super::callback::{Callback, Folder, Mapper, Observer, Predicate};
+use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Held};
-use super::sink::Sink;
-use super::source::{EdgeOptions, edge};
-use super::{Mat, Mats, both};
+use super::{Mat, both};
 use crate::border;
 use crate::error::ErrorObject;
-use crate::guard::{Fail, guard, guard_with};
-use crate::handle::{self, object};
+use crate::guard::{guard, guard_with};
+use crate::handle::{self};
 use crate::status::Status;
-
-/// A blueprint with an input and an output. Immutable, as sluice_source is.
-pub struct Flow(pub(super) Core<Held, Held, Mats>);
-object!(Flow = 27);
-
-pub(super) fn put(out: *mut *mut Flow, flow: &Core<Held, Held>) -> Result<(), Fail> {
-    border::put_new(out, Flow(flow.map_mat(|_| Vec::new())))
-}
 
 /// Adds a reference.
 ///
@@ -51,7 +43,7 @@ pub unsafe extern "C" fn sluice_flow_release(flow: *mut Flow) -> Status {
 pub unsafe extern "C" fn sluice_flow_map(mapper: *const Mapper, out: *mut *mut Flow) -> Status {
     guard(|| {
         let mapper = Callback::take(mapper)?;
-        put(out, &Core::try_map(move |held| mapper.map(&held)))
+        put_flow(out, &Core::try_map(move |held| mapper.map(&held)))
     })
 }
 
@@ -68,7 +60,7 @@ pub unsafe extern "C" fn sluice_flow_filter(
 ) -> Status {
     guard(|| {
         let predicate = Callback::take(predicate)?;
-        put(out, &Core::try_filter(move |held| predicate.test(held)))
+        put_flow(out, &Core::try_filter(move |held| predicate.test(held)))
     })
 }
 
@@ -83,7 +75,7 @@ pub unsafe extern "C" fn sluice_flow_tap(observer: *const Observer, out: *mut *m
     guard(|| {
         let observer = Callback::take(observer)?;
         let tap = Core::try_map(move |held| observer.look(&held).map(|()| held));
-        put(out, &tap.named("tap"))
+        put_flow(out, &tap.named("tap"))
     })
 }
 
@@ -95,7 +87,7 @@ pub unsafe extern "C" fn sluice_flow_tap(observer: *const Observer, out: *mut *m
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_flow_take(n: u64, out: *mut *mut Flow) -> Status {
-    guard(|| put(out, &Core::take(n)))
+    guard(|| put_flow(out, &Core::take(n)))
 }
 
 /// All but the first elements.
@@ -106,7 +98,7 @@ pub unsafe extern "C" fn sluice_flow_take(n: u64, out: *mut *mut Flow) -> Status
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_flow_drop(n: u64, out: *mut *mut Flow) -> Status {
-    guard(|| put(out, &Core::drop(n)))
+    guard(|| put_flow(out, &Core::drop(n)))
 }
 
 /// The elements up to the first that a function says false of; then what is above is cancelled.
@@ -122,7 +114,7 @@ pub unsafe extern "C" fn sluice_flow_take_while(
 ) -> Status {
     guard(|| {
         let predicate = Callback::take(predicate)?;
-        put(out, &Core::try_take_while(move |held| predicate.test(held)))
+        put_flow(out, &Core::try_take_while(move |held| predicate.test(held)))
     })
 }
 
@@ -139,7 +131,7 @@ pub unsafe extern "C" fn sluice_flow_drop_while(
 ) -> Status {
     guard(|| {
         let predicate = Callback::take(predicate)?;
-        put(out, &Core::try_drop_while(move |held| predicate.test(held)))
+        put_flow(out, &Core::try_drop_while(move |held| predicate.test(held)))
     })
 }
 
@@ -161,7 +153,7 @@ pub unsafe extern "C" fn sluice_flow_scan(
         let folder = Callback::take(folder)?;
         border::need(out)?;
         let first = Held::take(first)?;
-        put(out, &Core::try_scan(first, move |state, held| folder.fold(&state, &held)))
+        put_flow(out, &Core::try_scan(first, move |state, held| folder.fold(&state, &held)))
     })
 }
 
@@ -183,7 +175,7 @@ pub unsafe extern "C" fn sluice_flow_fold(
         let folder = Callback::take(folder)?;
         border::need(out)?;
         let first = Held::take(first)?;
-        put(out, &Core::try_fold(first, move |state, held: Held| folder.fold(&state, &held)))
+        put_flow(out, &Core::try_fold(first, move |state, held: Held| folder.fold(&state, &held)))
     })
 }
 
@@ -200,7 +192,7 @@ pub unsafe extern "C" fn sluice_flow_buffer(
     out: *mut *mut Flow,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put(out, &Core::buffer_sized(edge(options)?, Held::bytes)))
+    guard_with(err, || put_flow(out, &Core::buffer_sized(edge(options)?, Held::bytes)))
 }
 
 /// Passes everything on until it is thrown: each run of it gives a sluice_kill_switch, which ends the run from

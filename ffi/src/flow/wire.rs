@@ -5,10 +5,9 @@ use sluicegate::ErrorKind;
 use sluicegate::flow::{Flow, Sink as CoreSink, Source as Core};
 
 use super::Mat;
+use super::blueprint::{Sink, Source, put_sink, put_source};
 use super::completion::Done;
 use super::element::{Element, Held};
-use super::sink::{Sink, put as put_sink};
-use super::source::{Source, put as put_source};
 use crate::border;
 use crate::feed::{self, Feed};
 use crate::guard::guard;

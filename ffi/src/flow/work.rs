@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use sluicegate::flow::Flow as Core;
 
+use super::blueprint::{Flow, Source, put_flow, put_source};
 use super::callback::{Callback, Mapper};
 use super::element::Held;
-use super::source::{Source, put as put_source};
-use super::stage::{Flow, put};
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
 use crate::handle;
@@ -37,7 +36,7 @@ pub unsafe extern "C" fn sluice_flow_map_parallel(
             true => Core::map_parallel(n, map)?,
             false => Core::map_parallel_unordered(n, map)?,
         };
-        put(out, &flow)
+        put_flow(out, &flow)
     })
 }
 
@@ -53,7 +52,7 @@ pub unsafe extern "C" fn sluice_flow_recover_with(
     source: *const Source,
     out: *mut *mut Flow,
 ) -> Status {
-    guard(|| put(out, &Core::recover_with(plain(source)?)))
+    guard(|| put_flow(out, &Core::recover_with(plain(source)?)))
 }
 
 /// A source run again, from its start, each time it fails. Elements that were handed down stay so. The
