@@ -1,13 +1,13 @@
 //! What goes wrong at the seams of a flow: offers given up half-way, cancels nobody waits for, calls back
 //! into the scope, values that throw when they go.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluicegate::flow::{
-    EdgeOptions, Hub, HubOptions, HubPolicy, Manual, Offer, Ops, Outlet, Overflow, Scope, Sink,
-    Source,
+    Completion, EdgeOptions, Flow, Hub, HubOptions, HubPolicy, Manual, Offer, Ops, Outlet,
+    Overflow, Promise, Scope, Sink, Source,
 };
 use sluicegate::{Error, ErrorKind};
 
@@ -71,6 +71,76 @@ fn elements_without_bytes_go_beside_one_larger_than_the_edge() -> Result<(), Err
         scope.settle();
         assert_eq!(done.blocking_wait_timeout(LONG)?, sizes);
     }
+    Ok(())
+}
+
+/// A size is asked for once, and goes with the element: at the gates, in the queue and out of it.
+#[test]
+fn an_element_has_one_size_though_its_function_answers_anew_each_time() -> Result<(), Error> {
+    let strategies = [Overflow::Backpressure, Overflow::DropHead, Overflow::DropNew];
+    for strategy in strategies {
+        let scope = Scope::stepped("sizes", 1);
+        let edge = EdgeOptions::capacity(8)?.bytes(8)?.overflow(strategy);
+        let asked = Arc::new(AtomicU64::new(0));
+        // 1, 8, 1, 8, ...: what was let in as small would be put in as large.
+        let size = |asked: &Arc<AtomicU64>| {
+            let asked = Arc::clone(asked);
+            move |_: &u64| 1 + asked.fetch_add(1, Ordering::SeqCst) % 2 * 7
+        };
+        let graph = Source::manual_sized(edge, size(&asked))
+            .via(Flow::buffer_sized(edge, size(&asked)))
+            .to_mat(Sink::collect(), both);
+        let (manual, done) = graph.run(&scope)?;
+        let mut enqueued = Vec::new();
+        for n in 0..32 {
+            if manual.try_offer(n) == Ok(Offer::Enqueued) {
+                enqueued.push(n);
+            }
+            scope.settle();
+        }
+        assert_eq!(manual.held(), 0, "{strategy:?}");
+        assert!(manual.complete());
+        scope.settle();
+        let all = done.blocking_wait_timeout(LONG)?;
+        assert!(!all.is_empty(), "{strategy:?}");
+        if strategy == Overflow::Backpressure {
+            assert_eq!(all, enqueued, "what was accepted arrives");
+            assert_eq!(asked.load(Ordering::SeqCst), 32 + all.len() as u64, "once at each edge");
+        }
+        assert_eq!(scope.running(), 0, "{strategy:?}");
+    }
+    Ok(())
+}
+
+/// A value whose clone asks the completion that it comes from.
+struct Curious {
+    from: Arc<Mutex<Option<Completion<Curious>>>>,
+    settled: bool,
+}
+
+impl Clone for Curious {
+    fn clone(&self) -> Self {
+        let from = self.from.lock().expect("no panic").take();
+        let settled = from.is_some_and(|completion| {
+            let again = completion.result().is_some_and(|again| again.is_ok());
+            again && completion.blocking_wait_timeout(LONG).is_ok() && completion.is_success()
+        });
+        Curious { from: Arc::clone(&self.from), settled }
+    }
+}
+
+#[test]
+fn the_clone_of_a_value_may_ask_its_own_completion() -> Result<(), Error> {
+    let promise = Promise::new();
+    let completion = promise.completion();
+    let from = Arc::new(Mutex::new(Some(completion.clone())));
+    assert!(promise.try_success(Curious { from: Arc::clone(&from), settled: false }));
+    // On a thread of its own, so that a lock that is held shows as a limit that passes.
+    let (tell, told) = std::sync::mpsc::channel();
+    let asking = completion.clone();
+    std::thread::spawn(move || tell.send(asking.blocking_wait().map(|value| value.settled)));
+    let settled = told.recv_timeout(LONG).expect("no lock is held while a value is cloned")?;
+    assert!(settled, "it was answered from within");
     Ok(())
 }
 
@@ -183,6 +253,125 @@ fn an_island_that_fails_ends_though_what_it_holds_throws() -> Result<(), Error> 
     assert!(hub.is_over());
     drop(stuck);
     scope.settle();
+    assert_eq!(scope.running(), 0);
+    Ok(())
+}
+
+/// An element that throws when it goes; how many have gone.
+struct Mine(Arc<AtomicU64>);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("thrown when it went");
+    }
+}
+
+/// Two elements that throw, one after the other, would be a panic within a panic: the end of the process.
+#[test]
+fn however_many_elements_throw_as_they_go_each_goes_and_nothing_else() -> Result<(), Error> {
+    let edge = EdgeOptions::capacity(4)?;
+    let nobody = || Sink::outlet(EdgeOptions::capacity(1).expect("positive"));
+    type Through = fn() -> Result<Flow<Mine, Vec<Mine>>, Error>;
+    let stages: [(&str, Through); 5] = [
+        ("batch", || Flow::batch(8)),
+        ("page", || Ok(Flow::page(4)?.map(|mine| vec![mine]))),
+        ("delay", || Ok(Flow::delay(LONG, 4)?.map(|mine| vec![mine]))),
+        ("async", || Flow::map_async(4, |mine| async { Ok(vec![mine]) })),
+        ("buffer", || Ok(Flow::buffer(EdgeOptions::capacity(2)?).map(|mine| vec![mine]))),
+    ];
+    for (name, stage) in stages {
+        let scope = Scope::stepped(name, 1);
+        let gone = Arc::new(AtomicU64::new(0));
+        let (manual, outlet) =
+            Source::manual(edge).via(stage()?).to_mat(nobody(), both).run(&scope)?;
+        for _ in 0..4 {
+            assert!(
+                matches!(manual.try_offer(Mine(Arc::clone(&gone))), Ok(Offer::Enqueued)),
+                "{name}"
+            );
+        }
+        scope.settle();
+        for _ in 0..2 {
+            let offer = manual.try_offer(Mine(Arc::clone(&gone))).map_err(std::mem::forget);
+            assert!(matches!(offer, Ok(Offer::Enqueued) | Err(())), "{name}");
+        }
+        scope.shutdown(LONG)?;
+        assert!(gone.load(Ordering::SeqCst) >= 3, "{name}: {gone:?}");
+        assert_eq!(scope.running(), 0, "{name}");
+        // What one read by hand holds is its own: here it is one element at most.
+        let left = std::panic::AssertUnwindSafe(|| drop(outlet));
+        let _it_may_throw = std::panic::catch_unwind(left);
+    }
+    let scope = Scope::stepped("collect", 1);
+    let gone = Arc::new(AtomicU64::new(0));
+    let (manual, done) = Source::manual(edge).to_mat(Sink::collect(), both).run(&scope)?;
+    for _ in 0..3 {
+        assert!(manual.try_offer(Mine(Arc::clone(&gone))).is_ok());
+    }
+    scope.settle();
+    scope.shutdown(LONG)?;
+    assert!(done.is_cancelled());
+    assert_eq!(gone.load(Ordering::SeqCst), 3);
+    Ok(())
+}
+
+/// What throws as it makes room for another is lost like any other.
+#[test]
+fn elements_that_throw_as_they_make_room_leave_the_edge_as_it_should_be() -> Result<(), Error> {
+    let scope = Scope::stepped("room", 1);
+    let gone = Arc::new(AtomicU64::new(0));
+    let edge = EdgeOptions::capacity(3)?.overflow(Overflow::DropBuffer);
+    let (manual, _outlet) =
+        Source::manual(edge).to_mat(Sink::outlet(EdgeOptions::capacity(1)?), both).run(&scope)?;
+    for _ in 0..4 {
+        let offer = manual.try_offer(Mine(Arc::clone(&gone)));
+        assert!(matches!(offer, Ok(Offer::Enqueued)));
+    }
+    assert_eq!((gone.load(Ordering::SeqCst), manual.lost(), manual.held()), (3, 3, 1));
+    scope.shutdown(LONG)?;
+    Ok(())
+}
+
+/// A run that is refused after a hub knew of it was none: for the hub, and for whoever tries again.
+#[test]
+fn a_refused_run_leaves_nothing_at_a_hub() -> Result<(), Error> {
+    let scope = Scope::stepped("refused", 1);
+    let hub: Hub<u64> =
+        Source::iter(0..3).to(Sink::broadcast_hub(HubOptions::default())).run(&scope)?;
+    let refuse = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&refuse);
+    let look = move || assert!(!asked.load(Ordering::SeqCst), "not now");
+    let mine = look.clone();
+    let graph = hub.subscribe(HubPolicy::Wait).to_mat(Sink::collect(), move |_, done| {
+        mine();
+        done
+    });
+    assert_eq!(graph.run(&scope).expect_err("refused").kind(), ErrorKind::StageFailed);
+    scope.settle();
+    assert_eq!(hub.subscribers(), [], "nobody listens");
+    assert_eq!(scope.running(), 1, "the hub lives on");
+    refuse.store(false, Ordering::SeqCst);
+    let done = graph.run(&scope)?;
+    scope.settle();
+    assert_eq!(done.blocking_wait_timeout(LONG)?, [0, 1, 2]);
+    assert_eq!(graph.run(&scope).expect_err("twice").kind(), ErrorKind::AlreadySubscribed);
+
+    let (merged, all) =
+        Source::merge_hub(EdgeOptions::default()).to_mat(Sink::collect(), both).run(&scope)?;
+    refuse.store(true, Ordering::SeqCst);
+    let graph = Source::iter(0..3_u64).to_mat(merged.sink(), move |_, _| look());
+    for _ in 0..3 {
+        assert_eq!(graph.run(&scope).expect_err("refused").kind(), ErrorKind::StageFailed);
+        scope.settle();
+    }
+    assert_eq!((merged.failures(), merged.last_failure()), (0, None), "it never was a producer");
+    assert_eq!(scope.stages().len(), 2, "the source's stage and the sink's");
+    refuse.store(false, Ordering::SeqCst);
+    graph.run(&scope)?;
+    merged.complete();
+    scope.settle();
+    assert_eq!(all.blocking_wait_timeout(LONG)?, [0, 1, 2]);
     assert_eq!(scope.running(), 0);
     Ok(())
 }

@@ -25,7 +25,7 @@ where
     (scope, source, end)
 }
 
-fn collected<T: Clone + Send + 'static>(source: &Source<T>) -> Result<Vec<T>, Error> {
+fn collected<T: Clone + Send + Sync + 'static>(source: &Source<T>) -> Result<Vec<T>, Error> {
     let scope = Scope::stepped("test", 7);
     let result = source.to(Sink::collect()).run(&scope).expect("runs");
     scope.settle();

@@ -7,7 +7,7 @@ use sluicegate::{Error, ErrorKind};
 
 fn collected<T>(source: &Source<T>, seed: u64) -> Result<Vec<T>, Error>
 where
-    T: Clone + Send + 'static,
+    T: Clone + Send + Sync + 'static,
 {
     let scope = Scope::stepped("test", seed);
     let result = source.to(Sink::collect()).run(&scope).expect("runs");

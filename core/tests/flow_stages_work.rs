@@ -16,7 +16,7 @@ fn scope() -> Scope {
     Scope::new("test").expect("a scope")
 }
 
-fn collected<T: Clone + Send + 'static>(source: &Source<T>) -> Result<Vec<T>, Error> {
+fn collected<T: Clone + Send + Sync + 'static>(source: &Source<T>) -> Result<Vec<T>, Error> {
     let scope = scope();
     let result = source.to(Sink::collect()).run(&scope).expect("runs");
     let result = result.blocking_wait_timeout(SOON);

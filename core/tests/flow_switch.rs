@@ -2,10 +2,17 @@
 
 use std::time::Duration;
 
+use sluicegate::Error;
 use sluicegate::ErrorKind;
-use sluicegate::flow::{EdgeOptions, Flow, Offer, Scope, Sink, Source};
+use sluicegate::flow::{
+    EdgeOptions, Flow, HubOptions, HubPolicy, Offer, Scope, Sink, Source, Status,
+};
 
 const SOON: Duration = Duration::from_secs(20);
+
+fn both<A, B>(a: A, b: B) -> (A, B) {
+    (a, b)
+}
 
 #[test]
 fn a_switch_ends_a_run_that_waits_and_one_that_never_waits() {
@@ -19,6 +26,7 @@ fn a_switch_ends_a_run_that_waits_and_one_that_never_waits() {
     assert!(!switch.cancel(), "once");
     let error = result.blocking_wait_timeout(SOON).expect_err("cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(result.status(), Status::Cancelled, "a cancel is no failure");
     while control.blocking_offer(1) == Offer::Enqueued {}
 
     let busy = Source::iter(0_u64..)
@@ -30,6 +38,7 @@ fn a_switch_ends_a_run_that_waits_and_one_that_never_waits() {
         result.blocking_wait_timeout(SOON).expect_err("cancelled").kind(),
         ErrorKind::Cancelled
     );
+    assert!(result.is_cancelled());
     scope.shutdown(SOON).expect("nothing is left");
 }
 
@@ -40,4 +49,50 @@ fn a_switch_that_nobody_throws_changes_nothing() {
     let result = graph.run(&scope).expect("runs");
     scope.settle();
     assert_eq!(result.blocking_wait_timeout(SOON).expect("all"), [0, 1, 2, 3, 4]);
+}
+
+/// Pending, success, failure, cancelled: which it is depends on how the run ended, not on where the
+/// end came from.
+#[test]
+fn a_cancel_that_goes_through_a_run_cancels_its_result_and_a_failure_fails_it() -> Result<(), Error>
+{
+    let edge = EdgeOptions::capacity(2)?;
+    let scope = Scope::stepped("test", 1);
+
+    // Beyond an edge, with the reason that was given.
+    let graph = Source::repeat(1_u64)
+        .via_mat(Flow::switch(), |_, switch| switch)
+        .via(Flow::buffer(edge))
+        .to_mat(Sink::fold(0, |sum: u64, n| sum + n), both);
+    let (switch, result) = graph.run(&scope)?;
+    switch.cancel_with(Error::new(ErrorKind::TimedOut, "too late"));
+    scope.settle();
+    assert_eq!(result.status(), Status::Cancelled);
+    assert_eq!(result.blocking_wait_timeout(SOON).expect_err("cancelled").message(), "too late");
+
+    // A producer that went away, and a scope of another that was shut down.
+    let (manual, result) =
+        Source::<u64, _>::manual(edge).to_mat(Sink::collect(), both).run(&scope)?;
+    drop(manual);
+    scope.settle();
+    assert_eq!(result.status(), Status::Cancelled);
+    let far = Scope::stepped("far", 1);
+    let hub = Source::<u64, _>::manual(edge)
+        .to_mat(Sink::broadcast_hub(HubOptions::default()), both)
+        .run(&far)?;
+    let result = hub.1.subscribe(HubPolicy::Wait).to(Sink::collect()).run(&scope)?;
+    scope.settle();
+    far.shutdown(SOON)?;
+    scope.settle();
+    assert_eq!(result.status(), Status::Cancelled);
+    let error = result.blocking_wait_timeout(SOON).expect_err("its scope is gone");
+    assert_eq!(error.kind(), ErrorKind::ScopeShutDown);
+
+    // A failure, and a function that throws.
+    let broken = Source::<u64>::failed(Error::new(ErrorKind::Io, "gone")).to(Sink::collect());
+    let throws = Source::iter(0..3_u64).to(Sink::foreach(|_| panic!("thrown")));
+    let (broken, throws) = (broken.run(&scope)?, throws.run(&scope)?);
+    scope.settle();
+    assert_eq!((broken.status(), throws.status()), (Status::Failure, Status::Failure));
+    Ok(())
 }

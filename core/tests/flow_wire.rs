@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sluicegate::feed::{Feed, FeedOptions};
-use sluicegate::flow::{Flow, Scope, Sink, Source, Subscriber};
+use sluicegate::flow::{Flow, Scope, Sink, Source, Status, Subscriber};
 use sluicegate::{Cap, Error, ErrorKind, Peer, Request, Value};
 use support::{attach, attach_echo, engine, limits, within};
 
@@ -170,6 +170,49 @@ fn a_sink_ends_with_its_request_and_cancels_what_feeds_it() {
         publisher.expect_cancel();
         let error = graph.run(&scope).map(drop).expect_err("once");
         assert_eq!(error.kind(), ErrorKind::AlreadySubscribed);
+    });
+}
+
+/// A value that throws when it goes.
+struct Throws;
+
+impl Drop for Throws {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "thrown when it went");
+    }
+}
+
+/// What throws outside of a function that a stage guards fails the stream all the same.
+#[test]
+fn a_stage_that_throws_above_a_wire_sink_fails_the_request_at_both_ends() {
+    within(SOON * 3, "a stage that throws", || {
+        let engine = engine(limits(4, 64));
+        let (peer, ended) = numbers(&engine, |request, scope| {
+            let done = Source::unfold((), |()| Ok(Some(((), Throws))))
+                .via(Flow::drop_within(SOON))
+                .via(Flow::map(|_: Throws| Value::Uint(1)))
+                .to(Sink::wire(request.output()))
+                .run(scope)?;
+            let ended = done.blocking_wait();
+            assert_eq!(done.status(), Status::Failure);
+            ended
+        });
+        let call = peer.call(CAP).expect("live");
+        let scope = scope();
+        let here = match call.blocking_output() {
+            Err(before_it_began) => before_it_began,
+            Ok(output) => {
+                let end = probe(&scope, Source::wire_values(output));
+                end.request(1);
+                end.expect_error()
+            }
+        };
+        let there = ended.recv_timeout(SOON).expect("the handler ends").expect_err("failed");
+        assert_eq!(there.kind(), ErrorKind::StageFailed, "{there}");
+        assert!(there.message().contains("thrown when it went"), "{there}");
+        assert_eq!(here.code(), ErrorKind::StageFailed.code(), "{here}");
+        assert!(here.message().contains("thrown when it went"), "{here}");
+        scope.shutdown(SOON).expect("stops");
     });
 }
 

@@ -7,6 +7,9 @@ use crate::error::Error;
 use crate::model::demand::Stage;
 use crate::sync::Arc;
 
+/// What ties a run to something that runs already.
+pub(super) type Join = Box<dyn FnOnce()>;
+
 /// One attempt to run a blueprint. Dropped before it is committed, it takes everything back that the
 /// attempt made.
 pub struct Build {
@@ -14,6 +17,7 @@ pub struct Build {
     islands: Vec<NewIsland>,
     views: Vec<Arc<StageView>>,
     names: Vec<String>,
+    joins: Vec<Join>,
 }
 
 impl Build {
@@ -33,6 +37,7 @@ impl Build {
                 islands: Vec::new(),
                 views: Vec::new(),
                 names: Vec::new(),
+                joins: Vec::new(),
             }),
         }
     }
@@ -71,12 +76,17 @@ impl Build {
         self.islands.push(NewIsland { name: name.into(), drive, interrupt });
     }
 
+    /// Called once all of the run exists, before any of it begins; not at all if it is refused.
+    pub(super) fn join(&mut self, join: impl FnOnce() + 'static) {
+        self.joins.push(Box::new(join));
+    }
+
     /// Runs another blueprint's stages later, from within a stage: on the same scope.
     pub(super) fn scope(&self) -> Arc<ScopeCore> {
         Arc::clone(&self.scope)
     }
 
     pub(super) fn commit(self) -> Result<(), Error> {
-        self.scope.spawn(self.islands, &self.views)
+        self.scope.spawn(self.islands, &self.views, self.joins)
     }
 }

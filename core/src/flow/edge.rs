@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::task::{Poll, Waker};
 
 use super::context::{Context, Signal, Upstream};
+use super::held::Kept;
 use super::meter::Meter;
 use crate::credit::{CreditGate, CreditWindow};
 use crate::error::{Error, ErrorKind};
@@ -42,6 +43,9 @@ impl Overflow {
         }
     }
 }
+
+/// An element with its size in bytes.
+pub(super) struct Weighed<T>(pub(super) T, u64);
 
 /// The size of an element, in bytes.
 pub(super) type SizeOf<T> = Arc<dyn Fn(&T) -> u64 + Send + Sync>;
@@ -122,7 +126,7 @@ pub(super) enum Credit {
 
 struct State<T> {
     buffer: Buffer,
-    queue: VecDeque<(T, u64)>,
+    queue: Kept<VecDeque<(T, u64)>>,
     error: Option<Error>,
 }
 
@@ -168,7 +172,7 @@ impl<T> EdgeCore<T> {
             size,
             state: Watched::new(State {
                 buffer: buffer.expect("the options hold no zero"),
-                queue: VecDeque::new(),
+                queue: Kept::default(),
                 error: None,
             }),
         })
@@ -178,19 +182,23 @@ impl<T> EdgeCore<T> {
         self.options
     }
 
-    /// The credit in bytes that `element` needs before it is pushed, and the gate that gives it.
-    pub(super) fn charge(&self, element: &T) -> Option<(CreditGate, u64)> {
-        let gate = self.bytes.as_ref()?;
-        Some((gate.clone(), (self.size)(element).min(self.options.bytes)))
+    /// The element with its bytes, which its function is asked for this once: another answer later
+    /// would be room that nobody has. A larger element than the edge counts as all of it, at the gate
+    /// and in the queue alike.
+    pub(super) fn sized(&self, element: T) -> Weighed<T> {
+        let bytes = (self.size)(&element);
+        Weighed(element, if self.options.waits() { bytes.min(self.options.bytes) } else { bytes })
+    }
+
+    /// The credit in bytes that an element needs before it is pushed, and the gate that gives it.
+    pub(super) fn charge(&self, element: &Weighed<T>) -> Option<(CreditGate, u64)> {
+        self.bytes.as_ref().map(|gate| (gate.clone(), element.1))
     }
 
     /// Offers an element whose credit has been taken, or that needs none.
-    pub(super) fn push(&self, element: T) -> Offer {
-        let size = (self.size)(&element);
-        // As it was charged: the queue must have room for whatever its gates let through.
-        let size = if self.options.waits() { size.min(self.options.bytes) } else { size };
-        let mut element = Some(element);
-        let mut victims = Vec::new(); // dropped with the lock released
+    pub(super) fn push(&self, Weighed(element, size): Weighed<T>) -> Offer {
+        let mut element = Kept::new(Some(element));
+        let mut victims = Kept::new(Vec::new()); // dropped with the lock released
         let offer = self.state.update(|state| {
             loop {
                 let (buffer, answer) = state.buffer.offer(size, false);
@@ -247,7 +255,7 @@ impl<T> EdgeCore<T> {
         let released = self.state.update(|state| {
             let (buffer, _) = state.buffer.cancel();
             state.buffer = buffer;
-            std::mem::take(&mut state.queue)
+            state.queue.all()
         });
         self.close(&Error::new(ErrorKind::Cancelled, "the consumer went away"));
         drop(released);

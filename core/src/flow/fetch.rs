@@ -6,6 +6,7 @@ use std::task::Poll;
 use super::blueprint::{NotUsed, Source};
 use super::context::{Context, Signal, Upstream};
 use super::guard::guarded;
+use super::held::Kept;
 use super::meter::Meter;
 use crate::error::Error;
 use crate::model::demand::Stage;
@@ -25,7 +26,7 @@ impl<T: Send + 'static> Source<T> {
         let fetch = Arc::new(fetch);
         Source::from_make(move |build| {
             let meter = build.meter("fetch", Stage::each(u64::MAX).expect("not 0"));
-            let (rows, fetch) = (VecDeque::new(), Arc::clone(&fetch));
+            let (rows, fetch) = (Kept::default(), Arc::clone(&fetch));
             Ok((Box::new(Fetch { meter, fetch, rows, from: 0, last: false }), NotUsed))
         })
     }
@@ -37,7 +38,7 @@ const MOST: u64 = 4096;
 struct Fetch<T, F> {
     meter: Meter,
     fetch: Arc<F>,
-    rows: VecDeque<T>,
+    rows: Kept<VecDeque<T>>,
     from: u64,
     last: bool,
 }

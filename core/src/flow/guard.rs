@@ -17,6 +17,16 @@ pub(super) fn guarded<R>(name: &str, call: impl FnOnce() -> Result<R, Error>) ->
     }
 }
 
+/// Calls what may run foreign code that nobody asked for, such as the `Drop` of an element. What it
+/// throws stays here, and so does what that throws when it goes.
+pub(super) fn contained(call: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(call))
+        && let Err(again) = catch_unwind(AssertUnwindSafe(move || drop(panic)))
+    {
+        std::mem::forget(again);
+    }
+}
+
 /// The failure of a stage whose function panicked.
 pub(super) fn failed(name: &str, panic: &(dyn Any + Send)) -> Error {
     Error::new(ErrorKind::StageFailed, format!("stage {name:?} panicked: {}", text(panic)))

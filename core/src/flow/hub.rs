@@ -113,7 +113,8 @@ const CAPACITY: u64 = 16;
 
 impl<T: Clone + Send + Sync + 'static> Hub<T> {
     /// A source of what is shared once it runs. It runs once, another run fails with
-    /// `AlreadySubscribed`: whoever wants to listen twice subscribes twice. It asks the hub for at most
+    /// `AlreadySubscribed`: whoever wants to listen twice subscribes twice. A run that is refused is
+    /// none. It asks the hub for at most
     /// 16 elements at a time, and buffers as many that it has not asked for.
     #[must_use]
     pub fn subscribe(&self, policy: HubPolicy) -> Source<T> {
@@ -130,7 +131,7 @@ impl<T: Clone + Send + Sync + 'static> Hub<T> {
     }
 
     fn subscription(&self, policy: HubPolicy, capacity: u64) -> Source<T> {
-        let (hub, used) = (self.clone(), AtomicBool::new(false));
+        let (hub, used) = (self.clone(), Arc::new(AtomicBool::new(false)));
         let (policy, limit) = policy.parts();
         Source::from_make(move |build| {
             if used.swap(true, Ordering::AcqRel) {
@@ -143,7 +144,8 @@ impl<T: Clone + Send + Sync + 'static> Hub<T> {
             let core = Arc::clone(&hub.0.0);
             let subscriber = policy.subscribed(capacity, u64::MAX).expect("checked before");
             let id = core.subscribe(meter.name(), subscriber, limit);
-            Ok((Box::new(Subscription { core, id, meter }) as Up<T>, NotUsed))
+            let used = Arc::clone(&used);
+            Ok((Box::new(Subscription { core, id, meter, used, begun: false }) as Up<T>, NotUsed))
         })
     }
 
@@ -165,6 +167,8 @@ struct Subscription<T> {
     core: Arc<HubCore<T>>,
     id: u64,
     meter: Meter,
+    used: Arc<AtomicBool>,
+    begun: bool,
 }
 
 impl<T: Clone + Send + Sync> Upstream<T> for Subscription<T> {
@@ -174,6 +178,7 @@ impl<T: Clone + Send + Sync> Upstream<T> for Subscription<T> {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
+        self.begun = true;
         let (taken, held, lost) = self.core.take(self.id, context.waker());
         let signal = match taken {
             Taken::Nothing => Poll::Pending,
@@ -199,6 +204,9 @@ impl<T: Clone + Send + Sync> Upstream<T> for Subscription<T> {
 impl<T> Drop for Subscription<T> {
     fn drop(&mut self) {
         self.core.leave(self.id);
+        if !self.begun {
+            self.used.store(false, Ordering::Release); // the run was refused, and was none
+        }
     }
 }
 

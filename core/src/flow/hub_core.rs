@@ -5,6 +5,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::context::{Context, Signal, Up};
+use super::held::Kept;
 use super::hub::HubSubscriber;
 use super::island::Drive;
 use super::meter::Meter;
@@ -18,9 +19,9 @@ struct Listener<T> {
     name: String,
     model: Subscriber,
     /// What its buffer holds.
-    buffer: VecDeque<Arc<T>>,
+    buffer: Kept<VecDeque<Arc<T>>>,
     /// What it has asked for and may take.
-    ready: VecDeque<Arc<T>>,
+    ready: Kept<VecDeque<Arc<T>>>,
     /// How long it may hold up the hub, and since when it does.
     limit: Option<Duration>,
     since: Option<Duration>,
@@ -29,11 +30,11 @@ struct Listener<T> {
 
 struct State<T> {
     hub: Hub,
-    queue: VecDeque<Arc<T>>,
+    queue: Kept<VecDeque<Arc<T>>>,
     listeners: BTreeMap<u64, Listener<T>>,
     next: u64,
     /// The last elements that were shared, `replays` at most.
-    replay: VecDeque<Arc<T>>,
+    replay: Kept<VecDeque<Arc<T>>>,
     replays: u64,
     /// How the source ended, once everything was shared.
     end: Option<Option<Error>>,
@@ -60,7 +61,7 @@ struct Round<T> {
     /// When a subscriber will have held up the hub for too long.
     alarm: Option<Duration>,
     wake: Vec<Waker>,
-    gone: Vec<Arc<T>>,
+    gone: Kept<Vec<Arc<T>>>,
 }
 
 impl<T> Listener<T> {
@@ -184,10 +185,10 @@ impl<T> HubCore<T> {
     pub(super) fn open(room: u64, replays: u64) -> Arc<Self> {
         Arc::new(HubCore(Mutex::new(State {
             hub: Hub::opened(room).expect("the options hold no zero"),
-            queue: VecDeque::new(),
+            queue: Kept::default(),
             listeners: BTreeMap::new(),
             next: 0,
-            replay: VecDeque::new(),
+            replay: Kept::default(),
             replays,
             end: None,
             abandoned: false,
@@ -210,7 +211,7 @@ impl<T> HubCore<T> {
         self.change(|state| {
             let id = state.next;
             state.next = state.next.wrapping_add(1);
-            let (buffer, ready) = (VecDeque::new(), VecDeque::new());
+            let (buffer, ready) = (Kept::default(), Kept::default());
             let waker = None;
             let mut listener = Listener { name, model, buffer, ready, limit, since: None, waker };
             let fits = usize::try_from(model.buffer.capacity).unwrap_or(usize::MAX);
@@ -313,7 +314,8 @@ impl<T> HubCore<T> {
     /// Shares what can be shared. `ended`: nothing more will arrive.
     fn round(&self, now: Duration, ended: Option<&Option<Error>>, waker: &Waker) -> Round<T> {
         let waker = waker.clone();
-        let mut round = Round { ask: 0, over: false, alarm: None, wake: vec![], gone: vec![] };
+        let mut round =
+            Round { ask: 0, over: false, alarm: None, wake: vec![], gone: Kept::default() };
         let mut state = self.0.lock();
         state.share(&mut round);
         round.alarm = state.expel(now, &mut round.wake);
@@ -337,7 +339,7 @@ impl<T> HubCore<T> {
 
     fn finish(&self, error: Option<Error>) {
         let mut state = self.0.lock();
-        let (wake, queue) = (state.finish(error), std::mem::take(&mut state.queue));
+        let (wake, queue) = (state.finish(error), state.queue.all());
         drop(state);
         wake_all(wake);
         drop(queue);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::context::Context;
-use super::guard::failed;
+use super::guard::{contained, failed};
 use super::scope::ScopeCore;
 use crate::error::Error;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
@@ -206,11 +206,6 @@ impl Island {
             scope.finished(self.id);
         }
     }
-}
-
-/// Calls what may run foreign code, such as the `Drop` of an element.
-fn contained(call: impl FnOnce()) {
-    let _contained = catch_unwind(AssertUnwindSafe(call));
 }
 
 impl Wake for Island {

@@ -31,7 +31,7 @@ impl<T> Clone for Manual<T> {
 }
 
 /// A unit of credit that was taken for an element. Dropped before it is spent, it goes back: the offer
-/// was given up, or the size of its element could not be told.
+/// was given up.
 struct Taken<'a>(Option<&'a CreditGate>);
 
 impl Taken<'_> {
@@ -62,6 +62,7 @@ impl<T: Send + 'static> Manual<T> {
     pub fn offer(&self, element: T) -> impl Future<Output = Offer> + Send + use<T> {
         let core = Arc::clone(self.core());
         async move {
+            let element = core.sized(element);
             if core.options().waits() {
                 if core.gate.acquire(1).await.is_err() {
                     return core.refused();
@@ -109,19 +110,20 @@ impl<T: Send + 'static> Manual<T> {
     /// The element: there was no room.
     pub fn try_offer(&self, element: T) -> Result<Offer, T> {
         let core = self.core();
+        let element = core.sized(element);
         if !core.options().waits() {
             return Ok(core.push(element));
         }
         match core.gate.try_acquire(1) {
             TryAcquire::Taken => {}
-            TryAcquire::Wait => return Err(element),
+            TryAcquire::Wait => return Err(element.0),
             TryAcquire::Closed(_) => return Ok(core.refused()),
         }
         let taken = Taken(Some(&core.gate));
         if let Some((bytes, n)) = core.charge(&element) {
             match bytes.try_acquire(n) {
                 TryAcquire::Taken => {}
-                TryAcquire::Wait => return Err(element),
+                TryAcquire::Wait => return Err(element.0),
                 TryAcquire::Closed(_) => return Ok(core.refused()),
             }
         }

@@ -38,6 +38,21 @@ impl<T> Core<T> {
         wake_all(waker);
         result
     }
+
+    fn is_open(&self) -> bool {
+        let state = self.0.lock();
+        !state.complete && !state.closed
+    }
+
+    /// One producer more. Dropped, which cancels it, if the hub has closed since its run was begun.
+    fn attach(&self, input: Input<T>) {
+        let mut input = Some(input);
+        self.change(|state| {
+            if !state.complete && !state.closed {
+                state.new.extend(input.take());
+            }
+        });
+    }
 }
 
 /// The control of a source that many may feed. Cheap to clone; safe from any thread.
@@ -63,24 +78,22 @@ impl<T> Clone for MergeHub<T> {
 }
 
 impl<T: Send + 'static> MergeHub<T> {
-    /// A sink into the source. Each run, on any scope, attaches one producer more. Running it fails
-    /// with `Closed` once the source is complete or its consumer went away.
+    /// A sink into the source. Each run, on any scope, attaches one producer more; a run that is
+    /// refused attaches none. Running it fails with `Closed` once the source is complete or its
+    /// consumer went away.
     #[must_use]
     pub fn sink(&self) -> Sink<T> {
         let hub = self.clone();
         Sink::from_make(move |build, up| {
             let Owner(core, options) = &*hub.0;
             let (out, edge) = edge(build, "merge_hub", *options, Credit::Mark, Arc::new(|_: &T| 0));
-            let mut input = Some(Input::new(build, "merge_hub", Box::new(out)));
-            core.change(|state| {
-                if !state.complete && !state.closed {
-                    state.new.extend(input.take());
-                }
-            });
-            if input.is_some() {
+            let input = Input::new(build, "merge_hub", Box::new(out));
+            if !core.is_open() {
                 return Err(Error::new(ErrorKind::Closed, "the merge hub takes no more producers"));
             }
             build.island("merge_hub", Pump::new(up, edge));
+            let core = Arc::clone(core);
+            build.join(move || core.attach(input));
             Ok(super::NotUsed)
         })
     }

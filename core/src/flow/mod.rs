@@ -56,6 +56,7 @@ mod edge;
 mod explain;
 mod fetch;
 mod guard;
+mod held;
 mod hub;
 mod hub_core;
 mod io;

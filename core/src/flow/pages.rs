@@ -6,6 +6,7 @@ use std::task::Poll;
 use super::blueprint::{NotUsed, Source};
 use super::context::{Context, Signal, Upstream};
 use super::guard::guarded;
+use super::held::Kept;
 use super::meter::Meter;
 use crate::error::Error;
 use crate::model::demand::Stage;
@@ -48,7 +49,7 @@ impl<T: Send + 'static> Source<T> {
         Source::from_make(move |build| {
             let meter = build.meter("pages", Stage::each(u64::MAX).expect("not 0"));
             let (next, fetch) = (Some(first.clone()), Arc::clone(&fetch));
-            let rows = VecDeque::new();
+            let rows = Kept::default();
             let stage = Pages { meter, fetch, next, rows, mark, begun: false, failure: None };
             Ok((Box::new(stage), NotUsed))
         })
@@ -59,7 +60,7 @@ struct Pages<T, C, F> {
     meter: Meter,
     fetch: Arc<F>,
     next: Option<C>,
-    rows: VecDeque<T>,
+    rows: Kept<VecDeque<T>>,
     mark: u64,
     begun: bool,
     /// Told once the rows that came before it have left.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::blueprint::{Sink, Source};
 use super::context::{Context, Signal, Up};
 use super::edge::{Credit, EdgeOptions, Offer};
+use super::held::Kept;
 use super::island::Drive;
 use super::manual::Manual;
 use super::meter::Meter;
@@ -119,7 +120,7 @@ struct Board<T> {
     /// Asked for by the test and not passed on yet.
     asked: u64,
     cancelled: bool,
-    events: VecDeque<SubscriberEvent<T>>,
+    events: Kept<VecDeque<SubscriberEvent<T>>>,
     /// A terminal was received.
     ended: bool,
     /// And taken by the test.
@@ -170,10 +171,11 @@ impl<T: Send + 'static> Subscriber<T> {
 
     /// Wants no more: everything above is cancelled.
     pub fn cancel(&self) {
-        self.shared.board.update(|board| {
+        let released = self.shared.board.update(|board| {
             board.cancelled = true;
-            board.events.clear();
+            board.events.all()
         });
+        drop(released); // foreign code: never under the lock
     }
 
     /// The next event, on any executor.
@@ -294,10 +296,11 @@ struct Play<T> {
 impl<T> Play<T> {
     fn tell(&self, event: SubscriberEvent<T>) {
         let ended = !matches!(event, SubscriberEvent::Next(_));
+        let mut event = Kept::new(Some(event)); // dropped with the lock released
         self.shared.board.update(|board| {
             if !board.cancelled && !board.ended {
                 board.ended = ended;
-                board.events.push_back(event);
+                board.events.extend(event.take());
             }
         });
     }
@@ -385,7 +388,7 @@ impl<T: Send + 'static> Sink<T, Subscriber<T>> {
             let board = Board {
                 asked: 0,
                 cancelled: false,
-                events: VecDeque::new(),
+                events: Kept::default(),
                 ended: false,
                 told: false,
             };

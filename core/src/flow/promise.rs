@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
-use crate::sync::{Arc, Mutex};
+use crate::sync::Arc;
 use crate::time::Deadline;
 use crate::wait::watched::{Watched, until};
 use crate::wait::{Op, block_on};
@@ -18,7 +18,9 @@ pub enum Status {
     Success,
     /// It failed.
     Failure,
-    /// It was cancelled, or its promise went away.
+    /// It was cancelled, or its promise went away. A run's result is cancelled when its scope is shut
+    /// down or a cancel went through it, which is an error of kind `Cancelled` or `ScopeShutDown`: of a
+    /// kill switch, of a request, of a producer that went away.
     Cancelled,
 }
 
@@ -26,8 +28,8 @@ type Callback<T> = Box<dyn FnOnce(&Completion<T>) + Send>;
 
 struct State<T> {
     status: Status,
-    /// Behind a lock of its own: the value's `Clone` is foreign code.
-    outcome: Option<Arc<Mutex<Result<T, Error>>>>,
+    /// Shared, so that the value's `Clone`, which is foreign code, runs under no lock.
+    outcome: Option<Arc<Result<T, Error>>>,
     callbacks: Vec<Callback<T>>,
 }
 
@@ -78,6 +80,14 @@ impl<T: Send + 'static> Promise<T> {
     /// The same, saying why.
     pub fn try_cancel_with(&self, reason: Error) -> bool {
         self.0.settle(Err(reason), true)
+    }
+
+    /// Ends a run's result: with a cancel if that is what the run ended by, else with a failure.
+    pub(super) fn end(&self, error: Error) -> bool {
+        match error.kind() {
+            ErrorKind::Cancelled | ErrorKind::ScopeShutDown => self.try_cancel_with(error),
+            _ => self.try_failure(error),
+        }
     }
 
     /// Keeps the promise.
@@ -134,7 +144,7 @@ impl<T> Completion<T> {
                 Some(Err(_)) if !cancelled => Status::Failure,
                 _ => Status::Cancelled,
             };
-            state.outcome = loser.take().map(|outcome| Arc::new(Mutex::new(outcome)));
+            state.outcome = loser.take().map(Arc::new);
             Some(std::mem::take(&mut state.callbacks))
         });
         drop(loser);
@@ -195,12 +205,12 @@ impl<T> Completion<T> {
     }
 }
 
-impl<T: Clone + Send + 'static> Completion<T> {
-    /// What it was settled with; `None` while it is pending. A cancel is an error of kind
-    /// `Cancelled`.
+impl<T: Clone + Send + Sync + 'static> Completion<T> {
+    /// What it was settled with; `None` while it is pending. A cancel is an error, of kind `Cancelled`
+    /// or `ScopeShutDown` if no other was given as its reason.
     #[must_use]
     pub fn result(&self) -> Option<Result<T, Error>> {
-        self.0.0.with(|state| state.outcome.clone()).map(|outcome| outcome.lock().clone())
+        self.0.0.with(|state| state.outcome.clone()).map(|outcome| (*outcome).clone())
     }
 
     /// Waits on any executor.
@@ -210,7 +220,7 @@ impl<T: Clone + Send + 'static> Completion<T> {
     pub fn wait(&self) -> impl Future<Output = Result<T, Error>> + Send + use<T> {
         let core = Arc::clone(&self.0);
         let settled = until(core, |core| &core.0, |state: &mut State<T>| state.outcome.clone());
-        async { settled.await.lock().clone() }
+        async { (*settled.await).clone() }
     }
 
     /// The same as an operation to poll by hand.

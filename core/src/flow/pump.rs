@@ -5,13 +5,16 @@ use std::pin::Pin;
 use std::task::{Context as Task, Poll};
 
 use super::context::{Context, Signal, Up};
-use super::edge::{EdgeCore, Offer};
+use super::edge::{EdgeCore, Offer, Weighed};
+use super::held::Kept;
 use super::island::Drive;
 use super::meter::Meter;
 use crate::credit::{AcquireFuture, TryAcquire};
 use crate::error::Error;
 use crate::model::demand::Stage;
 use crate::sync::Arc;
+
+type Parked<T> = (Weighed<T>, Pin<Box<AcquireFuture>>);
 
 /// Runs the stages above and hands what they give to the edge.
 pub(super) struct Pump<T> {
@@ -20,7 +23,7 @@ pub(super) struct Pump<T> {
     /// In line for the next unit of credit; its turn becomes a request for one.
     line: Option<Pin<Box<AcquireFuture>>>,
     /// An element that waits for room in bytes.
-    parked: Option<(T, Pin<Box<AcquireFuture>>)>,
+    parked: Kept<Option<Parked<T>>>,
     begun: bool,
     /// What was asked for above and has not come yet.
     meter: Meter,
@@ -29,7 +32,7 @@ pub(super) struct Pump<T> {
 impl<T: Send> Pump<T> {
     pub(super) fn new(up: Up<T>, core: Arc<EdgeCore<T>>) -> Self {
         let meter = Meter::new("pump".to_owned(), Stage::each(u64::MAX).expect("not 0"));
-        Pump { up: Some(up), core, line: None, parked: None, begun: false, meter }
+        Pump { up: Some(up), core, line: None, parked: Kept::default(), begun: false, meter }
     }
 
     /// Turns what credit there is into demand. False if there was none; `None` once the edge takes
@@ -65,10 +68,11 @@ impl<T: Send> Pump<T> {
 
     /// Hands one element to the edge. False once it takes nothing more; `None` if it must wait.
     fn hand(&mut self, element: T, context: &Context<'_>) -> Option<bool> {
+        let element = self.core.sized(element);
         let charge = if self.core.options().waits() { self.core.charge(&element) } else { None };
         match charge {
             Some((bytes, n)) if bytes.try_acquire(n) != TryAcquire::Taken => {
-                self.parked = Some((element, Box::pin(bytes.acquire(n))));
+                *self.parked = Some((element, Box::pin(bytes.acquire(n))));
                 self.unpark(context)
             }
             _ => Some(matches!(self.core.push(element), Offer::Enqueued | Offer::Dropped)),
@@ -79,7 +83,7 @@ impl<T: Send> Pump<T> {
         let Some((element, mut line)) = self.parked.take() else { return Some(true) };
         match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
             Poll::Pending => {
-                self.parked = Some((element, line));
+                *self.parked = Some((element, line));
                 None
             }
             Poll::Ready(Err(_)) => Some(false),

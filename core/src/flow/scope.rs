@@ -5,6 +5,7 @@ use std::sync::Weak;
 use std::task::Waker;
 use std::time::Duration;
 
+use super::build::Join;
 use super::clock::Clock;
 use super::island::{Island, NewIsland, Turn};
 use super::meter::StageView;
@@ -218,6 +219,7 @@ impl ScopeCore {
         self: &Arc<Self>,
         new: Vec<NewIsland>,
         views: &[Arc<StageView>],
+        joins: Vec<Join>,
     ) -> Result<(), Error> {
         let mut islands = Vec::with_capacity(new.len());
         let mut refused = None;
@@ -252,6 +254,7 @@ impl ScopeCore {
                 }
             }
         }
+        joins.into_iter().for_each(|join| join());
         for island in &islands {
             island.begin();
         }

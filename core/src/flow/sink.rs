@@ -7,6 +7,7 @@ use super::build::Build;
 use super::context::{Context, Signal, Up};
 use super::edge::{Credit, EdgeCore, EdgeOptions, SizeOf};
 use super::guard::guarded;
+use super::held::Kept;
 use super::island::{Drive, Interrupt};
 use super::meter::Meter;
 use super::outlet::Outlet;
@@ -36,13 +37,13 @@ struct Drain<T, R, C> {
 
 impl<T, R, C> Drain<T, R, C>
 where
-    R: Send + 'static,
+    R: Send + Sync + 'static,
     C: Collect<T, R>,
 {
     fn settle(&mut self) {
         match guarded(self.meter.name(), || self.collect.finish()) {
             Ok(value) => self.promise.try_success(value),
-            Err(error) => self.promise.try_failure(error),
+            Err(error) => self.promise.end(error),
         };
     }
 }
@@ -50,7 +51,7 @@ where
 impl<T, R, C> Drive for Drain<T, R, C>
 where
     T: Send,
-    R: Send + 'static,
+    R: Send + Sync + 'static,
     C: Collect<T, R>,
 {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -80,7 +81,7 @@ where
                         }
                         Err(error) => {
                             self.up = Box::new(super::context::Gone);
-                            self.promise.try_failure(error);
+                            self.promise.end(error);
                             return Poll::Ready(());
                         }
                     }
@@ -90,7 +91,7 @@ where
                     return Poll::Ready(());
                 }
                 Signal::Fail(error) => {
-                    self.promise.try_failure(error);
+                    self.promise.end(error);
                     return Poll::Ready(());
                 }
             }
@@ -98,15 +99,11 @@ where
     }
 
     fn stop(&mut self, why: &Error) {
-        if why.kind() == crate::error::ErrorKind::StageFailed {
-            self.promise.try_failure(why.clone());
-        } else {
-            self.promise.try_cancel_with(why.clone());
-        }
+        self.promise.end(why.clone());
     }
 }
 
-impl<T: Send + 'static, R: Send + 'static> Sink<T, Completion<R>> {
+impl<T: Send + 'static, R: Send + Sync + 'static> Sink<T, Completion<R>> {
     /// A sink that asks for everything, round a collector made anew for each run.
     pub(super) fn drain<C: Collect<T, R> + 'static>(
         kind: &'static str,
@@ -127,7 +124,7 @@ pub(super) fn drained<T, R, C>(
 ) -> Completion<R>
 where
     T: Send + 'static,
-    R: Send + 'static,
+    R: Send + Sync + 'static,
     C: Collect<T, R> + 'static,
 {
     let meter = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
@@ -140,7 +137,7 @@ where
 
 /// A fold, which most sinks are.
 struct Folding<A, F, G> {
-    state: Option<A>,
+    state: Kept<Option<A>>,
     next: F,
     finish: G,
 }
@@ -155,7 +152,7 @@ where
         // Without a state the function panicked before, and the sink is over.
         let Some(state) = self.state.take() else { return Ok(false) };
         let (state, more) = (self.next)(state, element)?;
-        self.state = Some(state);
+        *self.state = Some(state);
         Ok(more)
     }
 
@@ -165,33 +162,39 @@ where
     }
 }
 
-impl<T: Send + 'static> Sink<T, Completion<Vec<T>>> {
+impl<T: Send + Sync + 'static> Sink<T, Completion<Vec<T>>> {
     /// All elements, in order. The memory is the caller's affair: the list grows with the stream.
     #[must_use]
     pub fn collect() -> Self {
-        Sink::drain("collect", || Folding {
-            state: Some(Vec::new()),
-            next: |mut all: Vec<T>, element| {
-                all.push(element);
-                Ok((all, true))
-            },
-            finish: Ok,
-        })
+        Sink::drain("collect", || All(Kept::default()))
     }
 }
 
-impl<T: Send + 'static, R: Send + 'static> Sink<T, Completion<R>> {
+struct All<T>(Kept<Vec<T>>);
+
+impl<T: Send> Collect<T, Vec<T>> for All<T> {
+    fn next(&mut self, element: T) -> Result<bool, Error> {
+        self.0.push(element);
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> Result<Vec<T>, Error> {
+        Ok(std::mem::take(&mut *self.0))
+    }
+}
+
+impl<T: Send + 'static, R: Send + Sync + 'static> Sink<T, Completion<R>> {
     /// The last state of `function` over all elements.
     #[must_use]
     pub fn fold(first: R, function: impl Fn(R, T) -> R + Send + Sync + 'static) -> Self
     where
-        R: Clone + Sync,
+        R: Clone,
     {
         let function = Arc::new(function);
         Sink::drain("fold", move || {
             let function = Arc::clone(&function);
             Folding {
-                state: Some(first.clone()),
+                state: Kept::new(Some(first.clone())),
                 next: move |state, element| Ok((function(state, element), true)),
                 finish: Ok,
             }
@@ -216,7 +219,7 @@ impl<T: Send + 'static> Sink<T, Completion<()>> {
         Sink::drain("foreach", move || {
             let function = Arc::clone(&function);
             Folding {
-                state: Some(()),
+                state: Kept::new(Some(())),
                 next: move |(), element| function(element).map(|()| ((), true)),
                 finish: Ok,
             }
@@ -230,12 +233,12 @@ impl<T: Send + 'static> Sink<T, Completion<()>> {
     }
 }
 
-impl<T: Send + 'static> Sink<T, Completion<Option<T>>> {
+impl<T: Send + Sync + 'static> Sink<T, Completion<Option<T>>> {
     /// The first element, after which the upstream is cancelled; `None` of an empty stream.
     #[must_use]
     pub fn first() -> Self {
         Sink::drain("first", || Folding {
-            state: Some(None),
+            state: Kept::new(Some(None)),
             next: |_, element| Ok((Some(element), false)),
             finish: Ok,
         })
@@ -245,7 +248,7 @@ impl<T: Send + 'static> Sink<T, Completion<Option<T>>> {
     #[must_use]
     pub fn last() -> Self {
         Sink::drain("last", || Folding {
-            state: Some(None),
+            state: Kept::new(Some(None)),
             next: |_, element| Ok((Some(element), true)),
             finish: Ok,
         })

@@ -15,19 +15,36 @@ pub struct Switch(Arc<Thrown>);
 struct Thrown(Watched<Option<Error>>);
 
 impl Switch {
-    /// Cancels what is above and fails what is below, with kind `Cancelled`. False if that was done
-    /// before; what has ended stays as it is.
+    /// Cancels what is above, and ends what is below with an error of kind `Cancelled`: the result of
+    /// the run is cancelled, which is no failure. False if that was done before; what has ended stays
+    /// as it is.
     pub fn cancel(&self) -> bool {
         self.cancel_with(Error::new(ErrorKind::Cancelled, "the run was cancelled"))
     }
 
-    /// The same, saying why.
+    /// The same, saying why: the error has the message and the cause of `reason`. Its kind is
+    /// `Cancelled` whatever the reason is.
     pub fn cancel_with(&self, reason: Error) -> bool {
+        let reason = cancel(reason);
+        let mut reason = Some(reason); // what is not used goes with the lock released
         self.0.0.update(|why| {
-            let first = why.is_none();
-            why.get_or_insert(reason);
-            first
-        })
+            if why.is_none() {
+                *why = reason.take();
+            }
+        });
+        reason.is_none()
+    }
+}
+
+/// The reason as a cancel.
+fn cancel(reason: Error) -> Error {
+    if reason.kind() == ErrorKind::Cancelled {
+        return reason;
+    }
+    let why = Error::new(ErrorKind::Cancelled, reason.message());
+    match reason.cause() {
+        Some(cause) => why.with_cause(cause.clone()),
+        None => why,
     }
 }
 

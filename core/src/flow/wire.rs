@@ -241,14 +241,14 @@ impl<T: Send> Drive for Write<T> {
             Ok(()) => self.promise.try_success(()),
             Err(error) => {
                 self.up = Box::new(super::context::Gone); // cancelled before it is told
-                self.promise.try_failure(error)
+                self.promise.end(error)
             }
         };
         Poll::Ready(())
     }
 
     fn stop(&mut self, why: &Error) {
-        self.promise.try_cancel_with(why.clone());
+        self.promise.end(why.clone());
     }
 }
 

@@ -30,7 +30,7 @@ trait Settles: Send + Sync {
 
 struct Typed<T>(Completion<T>, Convert<T>);
 
-impl<T: Clone + Send + 'static> Settles for Typed<T> {
+impl<T: Clone + Send + Sync + 'static> Settles for Typed<T> {
     fn status(&self) -> Status {
         self.0.status()
     }
@@ -57,7 +57,7 @@ impl<T: Clone + Send + 'static> Settles for Typed<T> {
 pub(crate) struct FlowCompletion(Owned<Box<dyn Settles>>);
 
 impl FlowCompletion {
-    pub(super) fn new<T: Clone + Send + 'static>(
+    pub(super) fn new<T: Clone + Send + Sync + 'static>(
         completion: Completion<T>,
         convert: Convert<T>,
     ) -> Self {

@@ -26,7 +26,7 @@ impl FlowSink {
     }
 
     /// A sink whose value is what `convert` makes of the core's.
-    fn settled<T: Clone + Send + 'static>(
+    fn settled<T: Clone + Send + Sync + 'static>(
         sink: &CoreSink<Element, Completion<T>>,
         convert: completion::Convert<T>,
     ) -> Self {

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -37,7 +38,10 @@ impl<T: Send + 'static> Flow<T, Vec<T>> {
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::whole(size).expect("not 0"));
             let inlet = Inlet::new(up, meter);
-            Ok((Box::new(Batch { inlet, group: Vec::new(), size, within, due: None }), NotUsed))
+            Ok((
+                Box::new(Batch { inlet, group: Kept::default(), size, within, due: None }),
+                NotUsed,
+            ))
         }))
     }
 
@@ -57,8 +61,8 @@ impl<T: Send + 'static> Flow<T, Vec<T>> {
             let meter = build.meter("batch_bytes", Stage::whole(1).expect("not 0"));
             let inlet = Inlet::new(up, meter);
             let size = Arc::clone(&size);
-            let group = Vec::new();
-            let stage = Bytes { inlet, group, bytes: 0, next: None, kept: 0, limit, size };
+            let (group, next) = (Kept::default(), Kept::default());
+            let stage = Bytes { inlet, group, bytes: 0, next, kept: 0, limit, size };
             Ok((Box::new(stage), NotUsed))
         }))
     }
@@ -66,7 +70,7 @@ impl<T: Send + 'static> Flow<T, Vec<T>> {
 
 struct Batch<T> {
     inlet: Inlet<T>,
-    group: Vec<T>,
+    group: Kept<Vec<T>>,
     size: u64,
     within: Option<Duration>,
     /// When a group that is not full may leave.
@@ -93,7 +97,7 @@ impl<T: Send> Upstream<Vec<T>> for Batch<T> {
             if self.ready(context) {
                 self.due = None;
                 self.inlet.emit(self.group.len() as u64);
-                return Poll::Ready(Signal::Next(std::mem::take(&mut self.group)));
+                return Poll::Ready(Signal::Next(std::mem::take(&mut *self.group)));
             }
             if self.inlet.ended() {
                 return if self.group.is_empty() { self.inlet.end() } else { Poll::Pending };
@@ -124,10 +128,10 @@ impl<T: Send> Upstream<Vec<T>> for Batch<T> {
 
 struct Bytes<T, F> {
     inlet: Inlet<T>,
-    group: Vec<T>,
+    group: Kept<Vec<T>>,
     bytes: u64,
     /// The first element of the next group, and its bytes.
-    next: Option<(T, u64)>,
+    next: Kept<Option<(T, u64)>>,
     /// 1 if the last element has not made room for another: it filled the group, or waits as `next`.
     kept: u64,
     limit: u64,
@@ -137,7 +141,7 @@ struct Bytes<T, F> {
 impl<T, F> Bytes<T, F> {
     /// What was held back begins the group that comes next.
     fn turn(&mut self) -> Vec<T> {
-        let group = std::mem::take(&mut self.group);
+        let group = std::mem::take(&mut *self.group);
         self.bytes = 0;
         if let Some((element, bytes)) = self.next.take() {
             self.group.push(element);
@@ -184,7 +188,7 @@ where
                     };
                     let sum = self.bytes.saturating_add(size);
                     if !self.group.is_empty() && sum > self.limit {
-                        self.next = Some((input, size));
+                        *self.next = Some((input, size));
                         self.kept = 1;
                     } else {
                         self.group.push(input);

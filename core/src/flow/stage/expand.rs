@@ -6,6 +6,7 @@ use super::Inlet;
 use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -57,7 +58,10 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             let function = Arc::clone(&function);
             let make = move |input| Ok(function(input)?.into_iter());
             let inlet = Inlet::new(up, meter);
-            Ok((Box::new(Expand { inlet, make, current: None, next: None }), NotUsed))
+            Ok((
+                Box::new(Expand { inlet, make, current: Kept::default(), next: Kept::default() }),
+                NotUsed,
+            ))
         })
     }
 }
@@ -65,9 +69,9 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
 struct Expand<I, O, F, C> {
     inlet: Inlet<I>,
     make: F,
-    current: Option<C>,
+    current: Kept<Option<C>>,
     /// The output that leaves next.
-    next: Option<O>,
+    next: Kept<Option<O>>,
 }
 
 impl<I, O, F, C> Upstream<O> for Expand<I, O, F, C>
@@ -84,12 +88,12 @@ where
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<O>> {
         loop {
             if self.next.is_none()
-                && let Some(current) = &mut self.current
+                && let Some(current) = &mut *self.current
             {
                 match guarded(self.inlet.name(), || Ok(current.next())) {
-                    Ok(Some(output)) => self.next = Some(output),
+                    Ok(Some(output)) => *self.next = Some(output),
                     Ok(None) => {
-                        self.current = None;
+                        drop(self.current.all());
                         self.inlet.discard();
                     }
                     Err(error) => return self.inlet.fail(error),
@@ -115,7 +119,7 @@ where
                 Poll::Ready(None) => {}
                 Poll::Ready(Some(input)) => {
                     match guarded(self.inlet.name(), || (self.make)(input)) {
-                        Ok(outputs) => self.current = Some(outputs),
+                        Ok(outputs) => *self.current = Some(outputs),
                         Err(error) => return self.inlet.fail(error),
                     }
                 }

@@ -12,6 +12,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Up};
 use crate::flow::edge::{Credit, EdgeCore, Offer};
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::island::Drive;
 use crate::flow::meter::Meter;
 use crate::flow::pump::Pump;
@@ -116,7 +117,7 @@ impl<T> Branch<T> {
         let accepted = self.meter.arrive();
         debug_assert!(accepted, "a branch has asked for what is put into it");
         self.meter.emit(1);
-        if !matches!(self.core.push(element), Offer::Enqueued | Offer::Dropped) {
+        if !matches!(self.core.push(self.core.sized(element)), Offer::Enqueued | Offer::Dropped) {
             self.leave();
         }
     }
@@ -131,7 +132,7 @@ struct Fan<T> {
     ends_with_first: bool,
     hub: Hub,
     /// What arrived, and for whom, as far as that is known.
-    held: Option<(T, Option<usize>)>,
+    held: Kept<Option<(T, Option<usize>)>>,
     next: usize,
 }
 
@@ -169,7 +170,7 @@ impl<T: Send> Fan<T> {
         let (hub, turn) = self.hub.share_next(self.live().next().is_some(), held_up);
         self.hub = hub;
         if turn != Turn::Share {
-            self.held = Some((element, target));
+            *self.held = Some((element, target));
             return Ok(false);
         }
         if let Some(at) = place {
@@ -212,7 +213,7 @@ impl<T: Send> Fan<T> {
             }
             _ => None,
         };
-        self.held = Some((element, target));
+        *self.held = Some((element, target));
         Ok(())
     }
 
@@ -303,8 +304,16 @@ fn fan<T: Send + 'static>(
     }
     let hub = Hub::opened(u64::MAX).expect("not 0");
     let ends_with_first = options.ends_with_first;
-    let drive =
-        Fan { up, name: name.clone(), mode, branches, ends_with_first, hub, held: None, next: 0 };
+    let drive = Fan {
+        up,
+        name: name.clone(),
+        mode,
+        branches,
+        ends_with_first,
+        hub,
+        held: Kept::default(),
+        next: 0,
+    };
     build.island(name, drive);
     ups
 }

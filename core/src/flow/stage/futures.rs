@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::{Arc, AtomicBool, Ordering};
@@ -56,7 +57,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::each(n).expect("not 0"));
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
-            Ok((Box::new(Async { inlet, function, ordered, slots: VecDeque::new() }), NotUsed))
+            Ok((Box::new(Async { inlet, function, ordered, slots: Kept::default() }), NotUsed))
         }))
     }
 }
@@ -111,7 +112,7 @@ struct Async<I, O, F, Fut> {
     inlet: Inlet<I>,
     function: Arc<F>,
     ordered: bool,
-    slots: VecDeque<Slot<Fut, O>>,
+    slots: Kept<VecDeque<Slot<Fut, O>>>,
 }
 
 impl<I, O, F, Fut> Async<I, O, F, Fut>
@@ -153,7 +154,7 @@ where
                     return Poll::Ready(Signal::Next(output));
                 }
                 Some(Err(error)) => {
-                    self.slots.clear();
+                    drop(self.slots.all());
                     return self.inlet.fail(error);
                 }
                 None => {}

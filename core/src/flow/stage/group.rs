@@ -13,6 +13,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::{Credit, EdgeCore, EdgeOptions, positive};
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::scope::ScopeCore;
 use crate::flow::source::edge;
 use crate::flow::{Flow, NotUsed};
@@ -77,11 +78,11 @@ struct GroupBy<K, T, O, F> {
     inlet: Inlet<T>,
     key: Arc<F>,
     plan: Plan<T, O>,
-    groups: HashMap<K, usize>,
+    groups: Kept<HashMap<K, usize>>,
     feeds: Vec<Feed<T>>,
     outputs: Turns<O>,
     /// An element and its group.
-    held: Option<(T, usize)>,
+    held: Kept<Option<(T, usize)>>,
     /// The groups know that nothing more comes.
     told: bool,
 }
@@ -94,8 +95,17 @@ where
     F: Fn(&T) -> K,
 {
     fn new(inlet: Inlet<T>, key: Arc<F>, plan: Plan<T, O>) -> Self {
-        let (groups, outputs) = (HashMap::new(), Turns::new(Vec::new(), false));
-        GroupBy { inlet, key, plan, groups, feeds: Vec::new(), outputs, held: None, told: false }
+        let (groups, outputs) = (Kept::default(), Turns::new(Vec::new(), false));
+        GroupBy {
+            inlet,
+            key,
+            plan,
+            groups,
+            feeds: Vec::new(),
+            outputs,
+            held: Kept::default(),
+            told: false,
+        }
     }
 
     /// The group of an element, which is begun if its key is new.
@@ -128,12 +138,12 @@ where
         let feed = &mut self.feeds[group];
         let line = feed.line.get_or_insert_with(|| Box::pin(feed.core.gate.acquire(1)));
         let Poll::Ready(room) = line.as_mut().poll(&mut Task::from_waker(context.waker())) else {
-            self.held = Some((element, group));
+            *self.held = Some((element, group));
             return false;
         };
         feed.line = None;
         if room.is_ok() {
-            feed.core.push(element); // else its flow has ended
+            feed.core.push(feed.core.sized(element)); // else its flow has ended
         }
         self.inlet.discard();
         true
@@ -180,7 +190,7 @@ where
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => self.tell_end(),
                 Poll::Ready(Some(element)) => match self.group(&element) {
-                    Ok(group) => self.held = Some((element, group)),
+                    Ok(group) => *self.held = Some((element, group)),
                     Err(error) => return self.inlet.fail(error),
                 },
             }

@@ -5,13 +5,14 @@ use std::task::Poll;
 use crate::error::Error;
 use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Up};
+use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
 use crate::model::demand::Stage;
 
 pub(in crate::flow) struct Input<T> {
     up: Option<Up<T>>,
     meter: Meter,
-    held: Option<T>,
+    held: Kept<Option<T>>,
 }
 
 /// How an input stands.
@@ -34,7 +35,7 @@ impl<T: Send> Input<T> {
     /// The same, asking for as many as are asked for below, up to `room`.
     pub(in crate::flow) fn with_room(build: &mut Build, kind: &str, up: Up<T>, room: u64) -> Self {
         let meter = build.meter(kind, Stage::each(room).expect("room for one at least"));
-        Input { up: Some(up), meter, held: None }
+        Input { up: Some(up), meter, held: Kept::default() }
     }
 
     pub(in crate::flow) fn name(&self) -> &str {
@@ -80,7 +81,7 @@ impl<T: Send> Input<T> {
                 Poll::Pending => return Look::Waits,
                 Poll::Ready(Signal::Next(element)) => {
                     if self.meter.arrive() {
-                        self.held = Some(element);
+                        *self.held = Some(element);
                     }
                 }
                 Poll::Ready(Signal::Complete) => self.cancel(),

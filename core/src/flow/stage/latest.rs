@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Inlet;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -38,7 +39,10 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::ahead(1, 1).expect("not 0"));
             let (inlet, fold) = (Inlet::new(up, meter), Arc::clone(&fold));
-            Ok((Box::new(Latest { inlet, fold, state: None, quiet, due: None }), NotUsed))
+            Ok((
+                Box::new(Latest { inlet, fold, state: Kept::default(), quiet, due: None }),
+                NotUsed,
+            ))
         })
     }
 }
@@ -55,7 +59,7 @@ impl<T: Send + 'static> Flow<T, T> {
 struct Latest<I, O, F> {
     inlet: Inlet<I>,
     fold: Arc<F>,
-    state: Option<O>,
+    state: Kept<Option<O>>,
     quiet: Option<Duration>,
     /// Not before this.
     due: Option<Duration>,
@@ -89,7 +93,7 @@ where
                 Poll::Ready(Some(input)) => {
                     let before = self.state.take();
                     match guarded(self.inlet.name(), || Ok((self.fold)(before, input))) {
-                        Ok(state) => self.state = Some(state),
+                        Ok(state) => *self.state = Some(state),
                         Err(error) => return self.inlet.fail(error),
                     }
                     self.due = self.quiet.map(|quiet| context.now().saturating_add(quiet));

@@ -5,6 +5,7 @@ use std::task::{Poll, ready};
 use crate::error::Error;
 use crate::flow::context::{Context, Gone, Signal, Up, Upstream};
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
 
 /// What a stage makes of one input.
@@ -46,12 +47,12 @@ pub(in crate::flow) struct Line<I, O, S> {
     meter: Meter,
     step: S,
     ended: bool,
-    rest: Option<O>,
+    rest: Kept<Option<O>>,
 }
 
 impl<I, O, S: Step<I, O>> Line<I, O, S> {
     pub(in crate::flow) fn new(up: Up<I>, meter: Meter, step: S) -> Self {
-        Line { up, meter, step, ended: false, rest: None }
+        Line { up, meter, step, ended: false, rest: Kept::default() }
     }
 
     /// Cancels the upstream at once.
@@ -104,7 +105,7 @@ where
                     self.meter.finish();
                     self.cancel();
                     match guarded(self.meter.name(), || self.step.rest()) {
-                        Ok(rest) => self.rest = rest,
+                        Ok(rest) => *self.rest = rest,
                         Err(error) => return Poll::Ready(Signal::Fail(error)),
                     }
                     continue;

@@ -2,6 +2,7 @@
 
 use super::{Line, Step, Verdict};
 use crate::error::Error;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -91,7 +92,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     {
         let function = Arc::new(function);
         Flow::line("scan", move || Scan {
-            state: Some(first.clone()),
+            state: Kept::new(Some(first.clone())),
             function: Arc::clone(&function),
         })
     }
@@ -116,7 +117,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     {
         let function = Arc::new(function);
         Flow::line("fold", move || Fold {
-            state: Some(first.clone()),
+            state: Kept::new(Some(first.clone())),
             function: Arc::clone(&function),
         })
     }
@@ -164,7 +165,7 @@ impl<T: Send + 'static> Flow<T, T> {
 }
 
 struct Scan<O, F> {
-    state: Option<O>,
+    state: Kept<Option<O>>,
     function: Arc<F>,
 }
 
@@ -177,13 +178,13 @@ where
         // Without a state the function panicked before, and the stage is over.
         let Some(state) = self.state.take() else { return Ok(Verdict::End) };
         let next = (self.function)(state, input)?;
-        self.state = Some(next.clone());
+        *self.state = Some(next.clone());
         Ok(Verdict::Emit(next))
     }
 }
 
 struct Fold<O, F> {
-    state: Option<O>,
+    state: Kept<Option<O>>,
     function: Arc<F>,
 }
 
@@ -194,7 +195,7 @@ where
 {
     fn step(&mut self, input: I) -> Result<Verdict<O>, Error> {
         let Some(state) = self.state.take() else { return Ok(Verdict::End) };
-        self.state = Some((self.function)(state, input)?);
+        *self.state = Some((self.function)(state, input)?);
         Ok(Verdict::Drop)
     }
 

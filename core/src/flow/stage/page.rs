@@ -7,6 +7,7 @@ use super::Inlet;
 use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::{Stage, default_mark};
 
@@ -29,14 +30,14 @@ impl<T: Send + 'static> Flow<T, T> {
         positive("page", "elements", size)?;
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("page", Stage::ahead(size, mark).expect("not 0"));
-            Ok((Box::new(Page { inlet: Inlet::new(up, meter), queue: VecDeque::new() }), NotUsed))
+            Ok((Box::new(Page { inlet: Inlet::new(up, meter), queue: Kept::default() }), NotUsed))
         }))
     }
 }
 
 struct Page<T> {
     inlet: Inlet<T>,
-    queue: VecDeque<T>,
+    queue: Kept<VecDeque<T>>,
 }
 
 impl<T: Send> Upstream<T> for Page<T> {

@@ -8,6 +8,7 @@ use super::Inlet;
 use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
+use crate::flow::held::Kept;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 
@@ -27,7 +28,10 @@ impl<T: Send + 'static> Flow<T, T> {
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("throttle", Stage::each(1).expect("not 0"));
             let pace = Pace { elements: u128::from(elements), each, ahead, next: 0 };
-            Ok((Box::new(Throttle { inlet: Inlet::new(up, meter), held: None, pace }), NotUsed))
+            Ok((
+                Box::new(Throttle { inlet: Inlet::new(up, meter), held: Kept::default(), pace }),
+                NotUsed,
+            ))
         }))
     }
 
@@ -40,7 +44,7 @@ impl<T: Send + 'static> Flow<T, T> {
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("delay", Stage::each(room).expect("not 0"));
             Ok((
-                Box::new(Delay { inlet: Inlet::new(up, meter), held: VecDeque::new(), by }),
+                Box::new(Delay { inlet: Inlet::new(up, meter), held: Kept::default(), by }),
                 NotUsed,
             ))
         }))
@@ -80,7 +84,7 @@ impl Pace {
 
 struct Throttle<T> {
     inlet: Inlet<T>,
-    held: Option<T>,
+    held: Kept<Option<T>>,
     pace: Pace,
 }
 
@@ -98,7 +102,7 @@ impl<T: Send> Upstream<T> for Throttle<T> {
                         return Poll::Ready(Signal::Next(element));
                     }
                     Err(at) => {
-                        self.held = Some(element);
+                        *self.held = Some(element);
                         context.wake_at(at);
                         if self.inlet.ended() {
                             return Poll::Pending;
@@ -110,7 +114,7 @@ impl<T: Send> Upstream<T> for Throttle<T> {
             }
             match self.inlet.pull(context) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(input) => self.held = self.held.take().or(input),
+                Poll::Ready(input) => *self.held = self.held.take().or(input),
             }
         }
     }
@@ -118,7 +122,7 @@ impl<T: Send> Upstream<T> for Throttle<T> {
 
 struct Delay<T> {
     inlet: Inlet<T>,
-    held: VecDeque<(Duration, T)>,
+    held: Kept<VecDeque<(Duration, T)>>,
     by: Duration,
 }
 

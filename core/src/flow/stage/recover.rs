@@ -9,6 +9,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Gone, Signal, Up, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
 use crate::flow::scope::ScopeCore;
 use crate::flow::{Flow, NotUsed, Source};
@@ -24,7 +25,7 @@ impl<T: Send + 'static> Flow<T, T> {
         Flow::from_make(move |build, up| {
             let meter = build.meter("recover", Stage::each(u64::MAX).expect("not 0"));
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
-            Ok((Box::new(Recover { inlet, function, last: None }), NotUsed))
+            Ok((Box::new(Recover { inlet, function, last: Kept::default() }), NotUsed))
         })
     }
 
@@ -61,7 +62,7 @@ impl<T: Send + 'static> Source<T> {
 struct Recover<T, F> {
     inlet: Inlet<T>,
     function: Arc<F>,
-    last: Option<T>,
+    last: Kept<Option<T>>,
 }
 
 impl<T, F> Upstream<T> for Recover<T, F>
@@ -81,7 +82,7 @@ where
             }
             if let Some(error) = self.inlet.mend() {
                 match guarded(self.inlet.name(), || Ok((self.function)(&error))) {
-                    Ok(Some(last)) => self.last = Some(last),
+                    Ok(Some(last)) => *self.last = Some(last),
                     Ok(None) => return self.inlet.fail(error),
                     Err(error) => return self.inlet.fail(error),
                 }

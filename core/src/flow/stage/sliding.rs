@@ -6,6 +6,7 @@ use super::{Step, Verdict};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::flow::edge::positive;
+use crate::flow::held::Kept;
 
 impl<T: Clone + Send + 'static> Flow<T, Vec<T>> {
     /// Windows of `size` elements in a row, each beginning `step` elements after the one before. At
@@ -16,7 +17,7 @@ impl<T: Clone + Send + 'static> Flow<T, Vec<T>> {
     pub fn sliding(size: u64, step: u64) -> Result<Self, Error> {
         positive("sliding window", "elements", size)?;
         positive("sliding step", "elements", step)?;
-        let new = move || Sliding { size, step, skip: 0, fresh: false, window: VecDeque::new() };
+        let new = move || Sliding { size, step, skip: 0, fresh: false, window: Kept::default() };
         Ok(Flow::line("sliding", new))
     }
 }
@@ -28,7 +29,7 @@ struct Sliding<T> {
     skip: u64,
     /// The window has an element that has not been handed down.
     fresh: bool,
-    window: VecDeque<T>,
+    window: Kept<VecDeque<T>>,
 }
 
 impl<T: Clone + Send> Step<T, Vec<T>> for Sliding<T> {
@@ -45,13 +46,14 @@ impl<T: Clone + Send> Step<T, Vec<T>> for Sliding<T> {
         let window = self.window.iter().cloned().collect();
         self.fresh = false;
         let gone = usize::try_from(self.step.min(self.size)).unwrap_or(usize::MAX);
-        self.window.drain(..gone.min(self.window.len()));
+        let gone = gone.min(self.window.len());
+        self.window.drain(..gone);
         self.skip = self.step.saturating_sub(self.size);
         Ok(Verdict::Emit(window))
     }
 
     fn rest(&mut self) -> Result<Option<Vec<T>>, Error> {
-        let window = std::mem::take(&mut self.window);
+        let window = std::mem::take(&mut *self.window);
         Ok((self.fresh && !window.is_empty()).then(|| window.into()))
     }
 }

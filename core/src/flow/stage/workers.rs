@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
+use crate::flow::held::Kept;
 use crate::flow::island::Drive;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
@@ -67,7 +68,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
 }
 
 struct Jobs<I> {
-    queue: VecDeque<(u64, I)>,
+    queue: Kept<VecDeque<(u64, I)>>,
     over: bool,
 }
 
@@ -75,21 +76,21 @@ struct Jobs<I> {
 /// workers.
 struct Shared<I, O> {
     jobs: Watched<Jobs<I>>,
-    done: Watched<BTreeMap<u64, Result<O, Error>>>,
+    done: Watched<Kept<BTreeMap<u64, Result<O, Error>>>>,
 }
 
 impl<I, O> Shared<I, O> {
     fn new() -> Self {
         Shared {
-            jobs: Watched::new(Jobs { queue: VecDeque::new(), over: false }),
-            done: Watched::new(BTreeMap::new()),
+            jobs: Watched::new(Jobs { queue: Kept::default(), over: false }),
+            done: Watched::new(Kept::default()),
         }
     }
 
     fn close(&self) {
         let left = self.jobs.update(|jobs| {
             jobs.over = true;
-            std::mem::take(&mut jobs.queue)
+            jobs.queue.all()
         });
         drop(left);
     }
