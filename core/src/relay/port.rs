@@ -15,6 +15,16 @@ pub(super) enum Port {
     Starting(Waiting),
 }
 
+impl Port {
+    /// Sends a frame off. Never waits, and may be called under any lock unless it is a CANCEL.
+    pub(super) fn pass(&mut self, frame: Frame) -> Result<Passed, Reason> {
+        match self {
+            Port::Starting(waiting) => waiting.push(frame),
+            Port::Live(connection) => connection.pass(frame),
+        }
+    }
+}
+
 /// What waits for a connection that is being made. Chunks are bounded by the windows of their
 /// streams, everything else by a count.
 #[derive(Default)]

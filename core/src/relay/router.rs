@@ -48,6 +48,12 @@ struct State {
     routes: Routes,
 }
 
+impl State {
+    fn port(&mut self, link: LinkId) -> Result<&mut Port, Reason> {
+        self.ports.get_mut(&link).ok_or_else(gone)
+    }
+}
+
 impl Router {
     /// Enters a connection. What waited for it goes out in its order.
     pub(super) fn add(&self, link: LinkId, connection: &Arc<Connection>) {
@@ -69,10 +75,9 @@ impl Router {
     /// Sends a frame off by `link`. Never waits.
     fn pass(&self, link: LinkId, frame: Frame) -> Result<Passed, Reason> {
         let mut state = self.state.lock();
-        let connection = match state.ports.get_mut(&link) {
-            None => return Err(gone()),
-            Some(Port::Starting(waiting)) => return waiting.push(frame),
-            Some(Port::Live(connection)) => Arc::clone(connection),
+        let connection = match state.port(link)? {
+            Port::Starting(waiting) => return waiting.push(frame),
+            Port::Live(connection) => Arc::clone(connection),
         };
         drop(state);
         connection.pass(frame)
@@ -104,7 +109,7 @@ impl Router {
                 parent,
                 phase: Phase::Created,
                 ending: None,
-                asked: false,
+                asked: None,
                 came_back: false,
                 window: to.window,
                 streams: Default::default(),
@@ -152,13 +157,27 @@ impl Router {
             _ => None,
         };
         route.ending = route.ending.or(ending);
-        route.asked |= way == Way::ToServer && frame.is_terminal();
+        if way == Way::ToServer && frame.is_terminal() {
+            route.asked = Some(frame.frame_type);
+        }
         let kin = match frame.frame_type {
             FrameType::Cancel if way == Way::ToServer => state.routes.descendants(asker),
             _ => Vec::new(),
         };
         if ending.is_some() {
             state.routes.answered(asker);
+        }
+        let mut frame = frame;
+        if frame.is_terminal() {
+            // Under the lock, so that a switch beyond hears the ends of a call in the order in which they
+            // are noted here: it drops what comes behind the handler's.
+            (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
+            let _gone = state.port(to.link).and_then(|port| port.pass(frame));
+            if let Some(ending) = ending {
+                // The terminal is on its way before the state goes (L6).
+                state.routes.end(asker, ending, now());
+            }
+            return Ok(());
         }
         drop(state);
         match noted {
@@ -175,7 +194,6 @@ impl Router {
         for child in kin {
             self.cancel_child(child, &frame);
         }
-        let mut frame = frame;
         (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
         let (chunks, bytes) = self.waiting(to.link, &frame);
         if chunks >= most && bytes >= UNREAD {
@@ -183,11 +201,7 @@ impl Router {
             return Ok(());
         }
         // A connection that is gone tells everybody itself.
-        let passed = self.pass(to.link, frame);
-        if let Some(ending) = ending {
-            // The terminal is on its way before the state goes (L6).
-            self.state.lock().routes.end(asker, ending, now());
-        } else if passed == Ok(Passed::Undone) {
+        if self.pass(to.link, frame) == Ok(Passed::Undone) {
             // The handler never hears of it, so nobody else will answer.
             let message = "the request was cancelled before it was handed on";
             self.fail(asker, Ending::Cancelled, &Error::new(ErrorKind::Cancelled, message));

@@ -74,8 +74,8 @@ pub(super) struct Route {
     pub(super) phase: Phase,
     /// Its terminal has passed.
     pub(super) ending: Option<Ending>,
-    /// The END or ERR of its arguments has passed.
-    pub(super) asked: bool,
+    /// The END or ERR of its arguments, once it has passed.
+    pub(super) asked: Option<FrameType>,
     /// This relay is also who answers, through a switch beyond: what is left of its arguments has
     /// come back.
     pub(super) came_back: bool,
@@ -152,7 +152,7 @@ impl Routes {
     ///
     /// A switch beyond may leave its number on what answers a call that came from here. If it gave
     /// the call to this relay to answer, that number also names the request, which comes back here:
-    /// then the frame is told by its kind and stream.
+    /// then the frame is told by what each side has sent of its kind and stream.
     pub(super) fn belongs(&mut self, link: LinkId, frame: &Frame) -> End {
         let numbered = End { link, flow: frame.flow_key() };
         let plain = End { link, flow: FlowKey::new(frame.id, None) };
@@ -170,21 +170,25 @@ impl Routes {
         }
         let sent = |end: End, way: Way| {
             let key = (way, frame.stream_id.clone());
-            self.live.get(&end).is_some_and(|route| route.streams.contains_key(&key))
+            let tally = self.live.get(&end).and_then(|route| route.streams.get(&key));
+            tally.map_or(0, |tally| tally.frames)
         };
         let answered = !self.live.contains_key(&numbered);
-        let came_back = self.live.get(&asker).is_some_and(|call| call.came_back);
+        let call = self.live.get(&asker);
+        let came_back = call.is_some_and(|call| call.came_back);
+        // A terminal that who asked has not sent cannot come back.
+        let asked = call.and_then(|call| call.asked) == Some(frame.frame_type);
         let answers = match frame.frame_type {
             FrameType::Credit => {
                 matches!(frame.credit_direction(), Some(CreditDirection::Request))
             }
             FrameType::Cancel | FrameType::CloseStream => false,
             FrameType::Log => true,
-            FrameType::Err => came_back || answered,
-            FrameType::End => came_back,
+            FrameType::Err => came_back || answered || !asked,
+            FrameType::End => came_back || !asked,
             _ => {
-                came_back
-                    || !sent(asker, Way::ToServer) && (answered || sent(numbered, Way::ToAsker))
+                let all_back = sent(asker, Way::ToServer) <= sent(numbered, Way::ToServer);
+                came_back || all_back && (answered || sent(numbered, Way::ToAsker) > 0)
             }
         };
         let terminal = frame.is_terminal();
@@ -203,7 +207,7 @@ impl Routes {
         let plain = End { flow: FlowKey::new(numbered.flow.id, None), ..numbered };
         let Some(asker) = self.served.get(&plain) else { return };
         if let Some(call) = self.live.get_mut(asker) {
-            call.came_back |= !call.asked;
+            call.came_back |= call.asked.is_none();
         }
     }
 
