@@ -164,6 +164,51 @@ fn a_flood_of_streams_ends_its_request_at_the_relay() {
     });
 }
 
+/// What a peer calls things is kept, so it may not be long: the request fails alone, and says why.
+#[test]
+fn a_name_that_is_too_long_fails_its_request_alone() {
+    within(LIMIT, "names", || {
+        let long = "x".repeat(4097);
+        let (limits, named) = (limits(4, 64), |err: &Frame| {
+            assert_eq!(err.error_code(), Some("LIMIT_REACHED"), "{err:?}");
+            assert!(err.message().is_some_and(|m| m.contains("4096")), "{err:?}");
+        });
+        let switch = switch(limits);
+        let _host = host_of(&switch, limits, ECHO, echo);
+        let mut raw = raw_caller(&switch, limits);
+        raw.req(1, &long);
+        named(&refusal(&mut raw, 1));
+        raw.req(2, ECHO);
+        raw.start(2, &long);
+        named(&refusal(&mut raw, 2));
+        raw.request(3, ECHO, &[Value::Null]);
+        raw.until(FrameType::End);
+        quiet(&switch);
+
+        let (mut raw, _running) = Raw::host(sluicegate::Cap::new(ECHO), ECHO, limits, echo);
+        raw.req(1, &long);
+        named(&refusal(&mut raw, 1));
+        let renamed: [fn(&mut Frame, String); 3] = [
+            |frame, name| frame.stream_id = Some(name),
+            |frame, name| frame.media_urn = Some(name),
+            |frame, name| frame.output = Some(name),
+        ];
+        for (id, rename) in (2_u64..).zip(renamed) {
+            raw.req(id, ECHO);
+            let mut start = Frame::stream_start(id.into(), None, "in", "media:blob");
+            rename(&mut start, long.clone());
+            raw.send(&start);
+            let err = refusal(&mut raw, id);
+            assert!(
+                matches!(err.error_code(), Some("LIMIT_REACHED" | "PROTOCOL_ERROR")),
+                "{err:?}"
+            );
+        }
+        raw.request(9, ECHO, &[Value::Null]);
+        raw.until(FrameType::End);
+    });
+}
+
 /// The same the other way round: an answer of streams without end, and one whose grants name streams
 /// that there are not.
 #[test]
@@ -441,6 +486,8 @@ fn two_peers_with_the_same_name_are_two() {
         assert_eq!(two.until(FrameType::End).exit_code(), Some(2));
         let stats = quiet(&switch);
         assert_eq!(stats["drops"]["by_reason_frame_type"]["no_route"]["end"], 1, "{stats}");
+        let hosts = stats["hosts"].as_object().expect("one entry a host");
+        assert_eq!(hosts.keys().collect::<Vec<_>>(), ["twin", "twin~2"], "{stats}");
         first.hang_up();
         while format!("{switch:?}") != "Switch(3 connections)" {
             thread::yield_now();

@@ -107,6 +107,54 @@ fn l11_a_call_through_a_switch_and_a_host_answers_as_without() {
     });
 }
 
+/// What has joined is routed to: who calls at once is answered.
+#[test]
+fn a_host_has_joined_once_requests_are_routed_to_it() {
+    within(SOON, "joins", || {
+        let switch = Switch::new(SwitchOptions::default());
+        let peer = caller(&switch);
+        for round in 0..50 {
+            let host = Host::new(HostOptions::default()).expect("a host");
+            let [(reader, writer), (far_reader, far_writer)] = pair();
+            let cartridge =
+                Cartridge::new(Manifest::new("echo", "1").cap(Cap::new(ECHO))).handler(ECHO, echo);
+            thread::spawn(move || cartridge.run(far_reader, far_writer));
+            host.attach("echo", reader, writer).expect("the cartridge is taken in");
+            let [(reader, writer), (far_reader, far_writer)] = pair();
+            let joining = switch.clone();
+            let joins = thread::spawn(move || joining.attach("host", far_reader, far_writer));
+            host.join(reader, writer).expect("the switch takes the host in");
+            assert_eq!(ask(&peer, ECHO, b"x").expect("it is routed"), b"x", "round {round}");
+            joins.join().expect("no panic").expect("it has joined");
+            host.close();
+            while !switch.caps().is_empty() {
+                thread::yield_now();
+            }
+        }
+    });
+}
+
+/// A switch that has taken the host in and then lets it go never routed to it.
+#[test]
+fn a_host_that_fails_its_identity_check_has_not_joined() {
+    use sluicegate::frame::Frame;
+    use sluicegate::link::{FrameReader, FrameWriter};
+    within(SOON, "a refusal", || {
+        let host = Host::new(HostOptions::default()).expect("a host");
+        let [(reader, writer), (far_reader, far_writer)] = pair();
+        let switch = thread::spawn(move || {
+            let mut notice = FrameReader::new(far_reader);
+            notice.read().expect("a frame").expect("the host's notice");
+            let mut policy = Frame::policy(sluicegate::NetworkPolicy::Full);
+            policy.set_meta("routable", false);
+            FrameWriter::new(far_writer).write(&policy).expect("the host reads");
+        });
+        let refused = host.join(reader, writer).expect_err("the switch let it go");
+        assert_eq!(refused.kind(), ErrorKind::PeerDied, "{refused}");
+        switch.join().expect("no panic");
+    });
+}
+
 #[test]
 fn an_unknown_cap_is_refused_and_the_connection_lives_on() {
     within(SOON, "two calls", || {

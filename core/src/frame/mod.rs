@@ -236,6 +236,15 @@ impl Frame {
         self.meta_text("network")?.parse().ok()
     }
 
+    /// Whether requests are routed to the host that a POLICY of a switch goes to, by `meta.routable`, if the
+    /// switch says so.
+    pub(crate) fn routable(&self) -> Option<bool> {
+        match self.meta_get("routable")? {
+            Value::Bool(routable) => Some(*routable),
+            _ => None,
+        }
+    }
+
     /// The class of an ERR, LOG or CANCEL, by `meta.attribution_class`. `None` when that is absent or names
     /// no class.
     #[must_use]

@@ -24,6 +24,10 @@ use crate::frame::{Frame, Value};
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::time::unix_micros;
 
+/// Bytes of a name that a line shows.
+const SHOWN: usize = 256;
+/// Keys of metadata that it shows.
+const KEYS: usize = 32;
 /// Lines that wait to be written.
 const WAITING: usize = 4096;
 
@@ -175,9 +179,15 @@ fn write_all(
     }
 }
 
+/// As much of a peer's text as a line shows.
+fn shown(text: &str) -> &str {
+    &text[..text.floor_char_boundary(SHOWN)]
+}
+
+/// The first of the keys.
 fn keys(frame: &Frame) -> Vec<&str> {
     let entries = frame.meta.as_ref().and_then(Value::as_map).unwrap_or_default();
-    entries.iter().filter_map(|(key, _)| key.as_text()).collect()
+    entries.iter().filter_map(|(key, _)| key.as_text().map(shown)).take(KEYS).collect()
 }
 
 fn json(way: Way, frame: &Frame) -> Json {
@@ -194,7 +204,7 @@ fn json(way: Way, frame: &Frame) -> Json {
     put("seq", frame.seq.into());
     for (name, text) in [("stream", &frame.stream_id), ("cap", &frame.cap)] {
         if let Some(text) = text {
-            put(name, text.as_str().into());
+            put(name, shown(text).into());
         }
     }
     let numbers = [
@@ -233,10 +243,10 @@ fn text(way: Way, frame: &Frame) -> String {
     }
     put("seq", &frame.seq);
     if let Some(stream) = &frame.stream_id {
-        put("stream", &format_args!("{stream:?}"));
+        put("stream", &format_args!("{:?}", shown(stream)));
     }
     if let Some(cap) = &frame.cap {
-        put("cap", &format_args!("{cap:?}"));
+        put("cap", &format_args!("{:?}", shown(cap)));
     }
     if let Some(index) = frame.chunk_index {
         put("index", &index);
@@ -313,6 +323,19 @@ mod tests {
         let json: Json = serde_json::from_str(&traced(TraceFormat::Json, 1, 8)[0]).expect("JSON");
         assert_eq!((&json["payload"], &json["way"]), (&json!(8), &json!("sent")));
         assert_eq!(json["meta"], json!(["key"]));
+    }
+
+    #[test]
+    fn a_line_is_short_whatever_a_peer_calls_things() {
+        let long = "ä".repeat(1_000_000);
+        let mut frame = Frame::req(MessageId::Uint(1), None, &long, "application/cbor");
+        frame.stream_id = Some(long.clone());
+        let keys = (0..10_000).map(|n| (Value::Text(format!("{n}{long:.999}")), Value::Null));
+        frame.meta = Some(Value::Map(keys.collect()));
+        for line in [text(Way::Sent, &frame), json(Way::Sent, &frame).to_string()] {
+            assert!(line.len() < 16 * 1024, "{} bytes", line.len());
+            assert!(line.contains("ää"));
+        }
     }
 
     #[test]

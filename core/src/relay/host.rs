@@ -149,7 +149,8 @@ impl Host {
         Ok(())
     }
 
-    /// Joins a switch over any transport. Returns once the switch has taken the host in.
+    /// Joins a switch over any transport. Returns once the switch routes requests to this host; one of
+    /// another make, which does not tell, once it has taken the host in.
     ///
     /// # Errors
     /// `PeerDied` with what the switch did if it turns the host away; `InvalidArgument` if the host

@@ -14,6 +14,7 @@
 //! | `table`, `tally` | requests by both of their ends, the ring of the ended; what passed on a stream |
 //! | `router` | each frame to where its request goes on; cancel, overrun, a connection that is gone |
 //! | `port` | where frames wait for a connection that is being made |
+//! | `names` | what each connection of a switch is called |
 //! | `offer` | what a host offers, and which of it serves a cap |
 //! | `pulse` | heartbeats, and what stands still behind a relay |
 //! | `switch`, `stats` | connections of hosts and callers; figures as JSON |
@@ -21,6 +22,7 @@
 
 mod cartridge;
 mod host;
+mod names;
 mod offer;
 mod port;
 mod pulse;

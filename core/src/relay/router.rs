@@ -15,7 +15,7 @@ use crate::frame::{FlowKey, Frame, FrameType};
 use crate::model::accounting::DropReason;
 use crate::model::disposition::Disposition;
 use crate::model::phase::Phase;
-use crate::request::{Connection, Passed, Unroutable, fitting};
+use crate::request::{Connection, NAME, Passed, Unroutable, fitting};
 use crate::sync::{Arc, Mutex};
 use crate::time::now;
 
@@ -187,7 +187,11 @@ impl Router {
                 return Ok(());
             }
             Noted::TooMany => {
-                self.too_many(asker);
+                self.refuse(asker, format!("a request opens at most {STREAMS} streams"));
+                return Ok(());
+            }
+            Noted::Named => {
+                self.refuse(asker, format!("the name of a stream has at most {NAME} bytes"));
                 return Ok(());
             }
         }
@@ -245,9 +249,8 @@ impl Router {
         self.abort(asker, Ending::CreditViolation, &Error::new(ErrorKind::LimitReached, message));
     }
 
-    /// More streams than either end would take.
-    fn too_many(&self, asker: End) {
-        let message = format!("a request opens at most {STREAMS} streams");
+    /// More than either end would take.
+    fn refuse(&self, asker: End, message: String) {
         self.abort(asker, Ending::Err, &Error::new(ErrorKind::LimitReached, message));
     }
 

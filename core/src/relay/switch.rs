@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::names::{Name, Names};
 use super::offer::{Matcher, Offer, SameTags, offered};
 use super::pulse::{self, Behind};
 use super::router::{Destination, Router};
@@ -94,13 +95,14 @@ struct Inner {
     next_link: AtomicU64,
     joining: Mutex<usize>,
     listeners: Mutex<Vec<Arc<Listener>>>,
+    names: Arc<Names>,
     owed: Arc<Owed>,
     closed: AtomicBool,
 }
 
 /// One connection.
 struct Member {
-    name: String,
+    name: Name,
     connection: Arc<Connection>,
     limits: Limits,
     /// A host's offer; none for a caller.
@@ -119,6 +121,7 @@ impl Switch {
             next_link: AtomicU64::new(0),
             joining: Mutex::new(0),
             listeners: Mutex::default(),
+            names: Arc::default(),
             owed: Arc::default(),
             closed: AtomicBool::new(false),
         };
@@ -145,8 +148,8 @@ impl Switch {
         Ok(place)
     }
 
-    /// Lets one newcomer, host or caller, join over any transport. Returns once it has; `name` is for
-    /// people.
+    /// Lets one newcomer, host or caller, join over any transport. Returns once it has. `name` is for
+    /// people; a second one of a name is called `name~2`, so that each has figures of its own.
     ///
     /// # Errors
     /// `Handshake` if it does not agree, is too slow, or fails the identity check; `PeerDied` if it
@@ -212,10 +215,10 @@ impl Switch {
         let inner = self.inner();
         let links = inner.links.lock();
         let names: BTreeMap<_, _> =
-            links.iter().map(|(link, member)| (*link, member.name.clone())).collect();
+            links.iter().map(|(link, member)| (*link, member.name.as_str().to_owned())).collect();
         let hosts = links.values().filter_map(|member| {
             let told = member.offer.as_ref()?.lock().stats.clone();
-            Some((member.name.clone(), told))
+            Some((member.name.as_str().to_owned(), told))
         });
         let hosts: serde_json::Map<_, _> = hosts.collect();
         drop(links);
@@ -228,8 +231,10 @@ impl Switch {
     #[must_use]
     pub fn explain(&self) -> Explanation {
         let links = self.inner().links.lock();
-        let all: Vec<_> =
-            links.values().map(|m| (m.name.clone(), Arc::clone(&m.connection))).collect();
+        let all: Vec<_> = links
+            .values()
+            .map(|m| (m.name.as_str().to_owned(), Arc::clone(&m.connection)))
+            .collect();
         drop(links);
         pulse::explain(&all, Duration::from_secs(1))
     }
@@ -272,7 +277,9 @@ impl Inner {
     fn hosts(&self) -> Behind {
         let links = self.links.lock();
         let hosts = links.values().filter(|member| member.offer.is_some());
-        hosts.map(|member| (member.name.clone(), Arc::clone(&member.connection))).collect()
+        hosts
+            .map(|member| (member.name.as_str().to_owned(), Arc::clone(&member.connection)))
+            .collect()
     }
 
     /// The host that a request for `cap` of `link` goes to: of those that offer it, the one with the
@@ -381,21 +388,28 @@ fn join(
         }
     };
     let Some(offer) = &member.offer else { return Ok(()) };
-    member.connection.wire().lanes.control(Frame::policy(inner.options.policy))?;
+    let policy = |routable: bool| {
+        let mut policy = Frame::policy(inner.options.policy);
+        policy.set_meta("routable", routable);
+        member.connection.wire().lanes.control(policy)
+    };
+    policy(false)?;
     let identified = match block_on(identify(&member.connection), deadline) {
         Ok(identified) => identified,
         Err(_) => Err(slow("answer the identity check")),
     };
     match identified {
-        Ok(()) => offer.lock().verified = true,
+        Ok(()) => {
+            offer.lock().verified = true;
+            policy(true)
+        }
         Err(error) => {
             let error = error.context(format!("`{name}` does not pass the identity check"));
             inner.links.lock().remove(&link);
             member.connection.die(&error);
-            return Err(error);
+            Err(error)
         }
     }
-    Ok(())
 }
 
 /// The reading thread of one connection.
@@ -423,7 +437,8 @@ fn serve<R: Read, W: Write + Send + 'static>(
     };
     let counters: Arc<Counters> = Arc::clone(&inner.router.counters);
     let owed = Arc::clone(&inner.owed);
-    let left = format!("`{name}` left the switch");
+    let name = inner.names.take(name);
+    let left = format!("`{}` left the switch", name.as_str());
     let context = left.clone();
     let verdict = move |reason: &Reason| peer_gone(reason).context(context);
     let started = Connection::start(writer, limits, MAX_ITEM, owed, counters, verdict);
@@ -431,12 +446,7 @@ fn serve<R: Read, W: Write + Send + 'static>(
         Ok(connection) => connection,
         Err(error) => return tell(Err(error)),
     };
-    let member = Arc::new(Member {
-        name: name.to_owned(),
-        connection: Arc::clone(&connection),
-        limits,
-        offer,
-    });
+    let member = Arc::new(Member { name, connection: Arc::clone(&connection), limits, offer });
     let link = inner.next_link.fetch_add(1, Ordering::Relaxed);
     inner.router.add(link, &connection);
     inner.links.lock().insert(link, Arc::clone(&member));

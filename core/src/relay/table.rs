@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, MessageId};
 use crate::model::disposition::{self, Disposition, Registration, Remembered};
 use crate::model::phase::Phase;
+use crate::request::NAME;
 
 use super::tally::{StreamTally, Way};
 
@@ -31,6 +32,8 @@ pub(super) enum Noted {
     Overrun,
     /// A stream more than a request may open.
     TooMany,
+    /// A stream with a name longer than is kept.
+    Named,
 }
 
 /// How a request ended.
@@ -315,6 +318,8 @@ impl Route {
         if key.1.is_some() && !self.streams.contains_key(&key) {
             if frame.frame_type == FrameType::Credit {
                 key.1 = None; // there is no such stream to credit
+            } else if key.1.as_ref().is_some_and(|name| name.len() > NAME) {
+                return Noted::Named;
             } else if self.streams.keys().filter(|(w, _)| *w == way).count() > STREAMS {
                 return Noted::TooMany; // the streams and the entry for what names none
             }

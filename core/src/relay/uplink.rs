@@ -138,7 +138,10 @@ impl Role for Uplink {
         let (Some(host), Some(policy)) = (self.host.upgrade(), frame.network_policy()) else {
             return Ok(());
         };
-        self.joining.tell(Ok(())); // the switch's first word: it has taken the host in
+        if frame.routable() != Some(false) {
+            // Requests are routed here, or the switch is of a make that does not tell.
+            self.joining.tell(Ok(()));
+        }
         let slots: Vec<_> = host.slots.lock().iter().cloned().collect();
         for (_, peer) in slots.iter().filter_map(|slot| slot.peer()) {
             let _gone = peer.set_policy(policy); // told by its reader

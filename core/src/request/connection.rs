@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Side};
+use super::names::check_names;
 use super::table::{Disposition, Refused, Table};
 use super::terminal::fitting;
 use crate::account::{Counters, StandingRequest};
@@ -295,7 +296,10 @@ impl Connection {
             // Never an answer: one with a routing id and the id of a call of ours is that call, which a
             // relay has brought back to us to answer.
             FrameType::Req => match self.table.dispose(frame.flow_key()) {
-                Disposition::NoRoute => role.request(self, frame),
+                Disposition::NoRoute => match check_names(&frame) {
+                    Ok(()) => role.request(self, frame),
+                    Err(error) => return self.refuse(frame.id, frame.routing_id, &error),
+                },
                 Disposition::Straggler => {
                     self.unroutable(&Disposition::Straggler, FrameType::Req); // an id is used once
                 }

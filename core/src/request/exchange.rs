@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::names::check_names;
 use super::terminal::{self, Event, Terminal};
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
@@ -210,6 +211,7 @@ impl Exchange {
         if self.side == Side::Handler && frame.output.is_some() {
             return Err(protocol("an argument stream names an output"));
         }
+        check_names(frame)?;
         let info = StreamInfo {
             id: Some(name.clone()),
             media: frame.media_urn.clone().unwrap_or_default(),
