@@ -229,8 +229,8 @@ func TestAContextCancelsARunAndAWait(t *testing.T) {
 		t.Error(err)
 	}
 	cancel(why)
-	if _, err := running.Result.Wait(guard); err != why {
-		t.Error(err)
+	if _, err := running.Result.Wait(guard); err != why || running.Result.State() != flow.Cancelled {
+		t.Error(err, running.Result.State())
 	}
 	if over, err := control.Ready(guard, 1<<40); over || err != nil {
 		t.Error("the producer is told", over, err)
@@ -242,6 +242,9 @@ func TestAContextCancelsARunAndAWait(t *testing.T) {
 	endless.Cancel()
 	if _, err := endless.Result.Wait(guard); !errors.Is(err, sluicegate.ErrCancelled) {
 		t.Error(err)
+	}
+	if state := endless.Result.State(); state != flow.Cancelled {
+		t.Error("a cancel is no failure", state)
 	}
 }
 

@@ -46,7 +46,7 @@ type Running[R any] struct {
 }
 
 // Run runs the graph: fresh stages, fresh queues, fresh controls. When ctx ends, the run is cancelled:
-// its completion fails with ctx's error.
+// its completion is [Cancelled], and waiting for it gives ctx's error.
 func (g Graph[R]) Run(ctx context.Context, scope *Scope) (*Running[R], error) {
 	if g.err != nil {
 		return nil, g.err
@@ -67,7 +67,8 @@ func (g Graph[R]) Run(ctx context.Context, scope *Scope) (*Running[R], error) {
 	return running, nil
 }
 
-// Cancel ends the run: the source is cancelled, the completion fails with [sluicegate.ErrCancelled].
+// Cancel ends the run: the source is cancelled, the completion is [Cancelled], and waiting for it gives
+// [sluicegate.ErrCancelled].
 // What has ended stays as it is.
 func (r *Running[R]) Cancel() {
 	r.cut.Cancel(bridge.ToCore(&sluicegate.Error{Kind: sluicegate.ErrCancelled, Message: "the run was cancelled"}, capi.Cancelled))

@@ -33,6 +33,7 @@ from sluicegate.flow import (
     Scope,
     Sink,
     Source,
+    Status,
 )
 from sluicegate.flow.testkit import publisher, subscriber
 
@@ -414,7 +415,13 @@ def test_a_switch_ends_a_run_from_outside(scope: Scope) -> None:
     assert not switch.cancel(Boom())
     with pytest.raises(Cancelled):
         result.result(SOON)
+    assert result.status is Status.CANCELLED, "a cancel is no failure"
     assert control.offer(1) == Offer.QUEUE_CLOSED
+    (_, switch), result = stream.to_mat(Sink[int, Any].collect(), pair).run(scope)
+    assert switch.cancel(Boom())
+    with pytest.raises(Boom):
+        result.result(SOON)
+    assert result.status is Status.CANCELLED, "whatever the reason is"
 
 
 CAP = "cap:double;in=media:i;out=media:i"

@@ -22,9 +22,10 @@ pub unsafe extern "C" fn sluice_kill_switch_release(handle: *mut KillSwitch) -> 
     guard(|| handle::release(handle))
 }
 
-/// Cancels what is above the switch and fails what is below.
+/// Cancels what is above the switch and ends what is below with SLUICE_CANCELLED: the completion of the
+/// run is cancelled, which is no failure.
 ///
-/// error      the reason; stays yours; NULL: SLUICE_CANCELLED
+/// error      the reason, whose message and cause are told; stays yours; may be NULL
 /// out_first  may be NULL; false if that was done before
 /// returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
 /// threads    any number at once; does not wait

@@ -93,6 +93,7 @@ static void a_kill_switch_ends_a_run_once(void) {
   sluice_manual *manual;
   sluice_run *run;
   bool first = false;
+  sluice_completion_state state;
   CHECK_OK(sluice_flow_kill_switch(&cut));
   run = flow_run(flow_to(flow_via(flow_manual(4, SLUICE_OVERFLOW_BACKPRESSURE), cut), flow_collect()),
                  scope);
@@ -106,6 +107,8 @@ static void a_kill_switch_ends_a_run_once(void) {
   CHECK_OK(sluice_kill_switch_cancel(handle, NULL, &first));
   CHECK(!first);
   CHECK_STATUS(SLUICE_CANCELLED, sluice_completion_wait(done, SOON_MS, NULL, NULL));
+  CHECK_OK(sluice_completion_state(done, &state));
+  CHECK(state == SLUICE_COMPLETION_CANCELLED);
   CHECK_STATUS(SLUICE_CLOSED, sluice_manual_ready(manual, UINT64_MAX, SOON_MS));
   CHECK_OK(sluice_kill_switch_release(handle));
   CHECK_OK(sluice_completion_release(done));

@@ -130,5 +130,8 @@ class Switch:
         self._core = core
 
     def cancel(self, reason: BaseException | None = None) -> bool:
-        """Cancels what is above and fails what is below. False if that was done before."""
+        """Cancels what is above and ends what is below: the result is cancelled, which is no failure.
+
+        Waiting for it raises ``reason``, or Cancelled. False if that was done before.
+        """
         return self._core.cancel(reason)
