@@ -45,6 +45,7 @@
  *   sluice_kill_switch sluice_run_kill_switch      you                 any number        none
  *   sluice_hub         sluice_run_hub              you                 any number        none
  *   sluice_merge_hub   sluice_run_merge_hub        you                 any number        none
+ *   sluice_listeners   sluice_hub_listeners        you                 any number        none
  *   sluice_stages      sluice_scope_stages         you                 any number        none
  *
  * Handles. A handle is a number in the clothes of a pointer: never follow it. It is checked by each
@@ -102,6 +103,7 @@
 #define SLUICE_EDGE_OPTIONS_INIT \
   { (uint32_t)sizeof(sluice_edge_options), SLUICE_OVERFLOW_BACKPRESSURE, 16, UINT64_MAX }
 #define SLUICE_STAGE_INFO_INIT { (uint32_t)sizeof(sluice_stage_info), NULL, 0, 0, 0, 0, 0, 0 }
+#define SLUICE_LISTENER_INFO_INIT { (uint32_t)sizeof(sluice_listener_info), NULL, 0, 0, 0 }
 #define SLUICE_CAP_INFO_INIT \
   { (uint32_t)sizeof(sluice_cap_info), false, false, NULL, NULL, NULL, NULL }
 
@@ -517,6 +519,14 @@ enum sluice_hub_policy
    * The subscription fails with SLUICE_BUFFER_OVERFLOW, once what its buffer holds was taken.
    */
   SLUICE_HUB_POLICY_DISCONNECT = 3,
+  /**
+   * This subscriber loses its newest elements, and holds nobody up.
+   */
+  SLUICE_HUB_POLICY_DROP_TAIL = 4,
+  /**
+   * This subscriber loses all that its buffer holds, and holds nobody up.
+   */
+  SLUICE_HUB_POLICY_DROP_BUFFER = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -702,6 +712,11 @@ typedef struct sluice_items sluice_items;
  * Ends a run from outside. Letting it go does nothing.
  */
 typedef struct sluice_kill_switch sluice_kill_switch;
+
+/**
+ * Who listens at a hub at one moment.
+ */
+typedef struct sluice_listeners sluice_listeners;
 
 /**
  * What a cartridge is called and which caps it serves. The identity cap is always among them.
@@ -1309,6 +1324,31 @@ typedef struct {
 } sluice_fetcher;
 
 /**
+ * Fetches rows by the page. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Puts the rows of the page that begins at `cursor` on the list, which is borrowed; there
+   * may be none. Unless it is the last page, writes true to `out_more`, which holds false before, and
+   * where the next one begins to `next`, which is the library's with SLUICE_OK. It may wait.
+   */
+  int32_t (*call)(void *ctx,
+                  void *cursor,
+                  const sluice_elements *rows,
+                  sluice_element *next,
+                  bool *out_more,
+                  sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_pager;
+
+/**
  * Makes one element of another.
  *
  * This and the structs like it hold a function of yours that stages call. `call` runs on a thread of
@@ -1351,6 +1391,25 @@ typedef struct {
    */
   void (*release)(void *ctx);
 } sluice_predicate;
+
+/**
+ * Makes an element of another, or none. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes true to `out_some`, which holds false before, and what comes out to `out`; or
+   * leaves both as they are, and nothing comes out.
+   */
+  int32_t (*call)(void *ctx, void *value, sluice_element *out, bool *out_some, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_sifter;
 
 /**
  * Looks at an element. See sluice_mapper.
@@ -1407,6 +1466,29 @@ typedef struct {
 } sluice_expander;
 
 /**
+ * Makes a last element of a failure, or none. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Is shown what the stream above failed with. Writes true to `out_some`, which holds false
+   * before, and the last element to `out`; or leaves both as they are, and the failure passes.
+   */
+  int32_t (*call)(void *ctx,
+                  const sluice_error *failure,
+                  sluice_element *out,
+                  bool *out_some,
+                  sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_recoverer;
+
+/**
  * Says which of several an element is for. See sluice_mapper.
  */
 typedef struct {
@@ -1423,6 +1505,32 @@ typedef struct {
    */
   void (*release)(void *ctx);
 } sluice_chooser;
+
+/**
+ * The figures of one who listens, in elements. Begin with SLUICE_LISTENER_INFO_INIT.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_LISTENER_INFO_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * The name of its first stage; borrowed from the sluice_listeners, NUL-terminated.
+   */
+  const char *name;
+  /**
+   * Asked for and not shared with it yet.
+   */
+  uint64_t demand;
+  /**
+   * Shared with it and not taken yet: its buffer's capacity and what it asked for at most.
+   */
+  uint64_t held;
+  /**
+   * Lost by its policy.
+   */
+  uint64_t lost;
+} sluice_listener_info;
 
 #ifdef __cplusplus
 extern "C" {
@@ -5125,6 +5233,28 @@ sluice_status sluice_scope_shutdown(const sluice_scope *scope,
 sluice_status sluice_scope_running(const sluice_scope *scope, size_t *out);
 
 /**
+ * Who waits for whom on a scope, now, as JSON: {"scope", "islands", "stages"}; how many chains of
+ * stages run, and of each stage "stage" (its name), "downstream", "upstream", "held", "passed", "late"
+ * and "lost" as in sluice_stage_info, and "waits_for": "consumer" (nothing is asked of it), "source" (it
+ * has asked above and nothing has come) or "itself" (it works on what it holds). Disturbs nothing.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_explain(const sluice_scope *scope,
+                                   sluice_item **out);
+
+/**
+ * The same in words: a stage a line, sources before what reads from them.
+ *
+ * out      an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_explain_text(const sluice_scope *scope, sluice_item **out);
+
+/**
  * Every stage that runs now, in the order they were made.
  *
  * out      the list, yours to release
@@ -5219,6 +5349,22 @@ sluice_status sluice_source_pull(const sluice_opener *opener, sluice_source **ou
  * threads  any number at once; does not wait
  */
 sluice_status sluice_source_fetch(const sluice_fetcher *fetcher, sluice_source **out);
+
+/**
+ * Rows by the page: a function is called with the first cursor, then with the one that each page
+ * gave for the next. A page is fetched when a row is wanted and none is left.
+ *
+ * first    where the first page begins; taken over on SLUICE_OK, stays yours otherwise
+ * mark     reads one page ahead, once no more than so many rows are left and none is wanted; 0: does not
+ * pager    taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_pages(const sluice_element *first,
+                                  uint64_t mark,
+                                  const sluice_pager *pager,
+                                  sluice_source **out);
 
 /**
  * A source of the elements that a list holds now.
@@ -5344,6 +5490,18 @@ sluice_status sluice_flow_map(const sluice_mapper *mapper, sluice_flow **out);
  * threads    any number at once; does not wait
  */
 sluice_status sluice_flow_filter(const sluice_predicate *predicate, sluice_flow **out);
+
+/**
+ * Each element through a function that may make none of it. For each that is dropped another is asked
+ * for.
+ *
+ * sifter   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_flow_filter_map(const sluice_sifter *sifter,
+                                     sluice_flow **out);
 
 /**
  * Shows each element to a function.
@@ -5668,6 +5826,17 @@ sluice_status sluice_flow_map_parallel(uint64_t n,
                                        sluice_error **err);
 
 /**
+ * If what is above fails, a function may make a last element of the failure; then the stream
+ * completes. A function that fails does so in the place of its element.
+ *
+ * recoverer  taken over
+ * out        the blueprint, yours to release
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_flow_recover(const sluice_recoverer *recoverer, sluice_flow **out);
+
+/**
  * If what is above fails, goes on with another source, whose own failure passes. Nothing of that
  * source is kept in sluice_run: its controls are its own affair.
  *
@@ -5722,6 +5891,19 @@ sluice_status sluice_source_zip(const sluice_source *const *sources,
 sluice_status sluice_source_merge(const sluice_source *const *sources,
                                   size_t count,
                                   sluice_source **out);
+
+/**
+ * The elements of several sources, those of the first before those of the others whenever both have
+ * one; the others take turns. While the first always has one, the others wait.
+ *
+ * sources  count of them, at least 1; stay yours
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_merge_prefer(const sluice_source *const *sources,
+                                         size_t count,
+                                         sluice_source **out);
 
 /**
  * The elements of several sources, one source after the other.
@@ -6523,6 +6705,14 @@ sluice_status sluice_hub_subscribe(const sluice_hub *hub,
 sluice_status sluice_hub_subscribers(const sluice_hub *hub, size_t *out);
 
 /**
+ * Whether the source has ended and everything was shared.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_hub_is_over(const sluice_hub *hub, bool *out);
+
+/**
  * A source of what many sinks are given: each run of it gives a sluice_merge_hub. Those that have an
  * element take turns.
  *
@@ -6562,6 +6752,56 @@ sluice_status sluice_merge_hub_sink(const sluice_merge_hub *hub, sluice_sink **o
  * threads  any number at once; does not wait
  */
 sluice_status sluice_merge_hub_complete(const sluice_merge_hub *hub);
+
+/**
+ * Producers of a merge hub that have failed so far, and what the last of them failed with.
+ *
+ * out_count   producers
+ * out_reason  may be NULL; the reason, yours to release, or NULL if none has failed
+ * returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_merge_hub_failures(const sluice_merge_hub *hub,
+                                        uint64_t *out_count,
+                                        sluice_error **out_reason);
+
+/**
+ * Everybody who listens now, in the order they came.
+ *
+ * out      the list, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_hub_listeners(const sluice_hub *hub, sluice_listeners **out);
+
+/**
+ * Lets a list go, and the names that it lent.
+ *
+ * listeners  may be NULL
+ * returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads    any number at once; does not wait
+ */
+sluice_status sluice_listeners_release(sluice_listeners *listeners);
+
+/**
+ * How many a list has.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_listeners_count(const sluice_listeners *listeners, size_t *out);
+
+/**
+ * The figures of one of them, of the moment when the list was made.
+ *
+ * index    from 0
+ * out      begin with SLUICE_LISTENER_INFO_INIT
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also behind the end | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_listeners_info(const sluice_listeners *listeners,
+                                    size_t index,
+                                    sluice_listener_info *out);
 
 #ifdef __cplusplus
 }  // extern "C"

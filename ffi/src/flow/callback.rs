@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use sluicegate::flow::Page;
 use sluicegate::{Error, ErrorKind};
 
 use super::element::{Element, Elements, Held};
@@ -155,6 +156,71 @@ pub struct Fetcher {
     pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
 }
 
+/// Makes an element of another, or none. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Sifter {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Writes true to `out_some`, which holds false before, and what comes out to `out`; or
+    /// leaves both as they are, and nothing comes out.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            value: *mut c_void,
+            out: *mut Element,
+            out_some: *mut bool,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
+/// Makes a last element of a failure, or none. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Recoverer {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Is shown what the stream above failed with. Writes true to `out_some`, which holds false
+    /// before, and the last element to `out`; or leaves both as they are, and the failure passes.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            failure: *const ErrorObject,
+            out: *mut Element,
+            out_some: *mut bool,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
+/// Fetches rows by the page. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Pager {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Puts the rows of the page that begins at `cursor` on the list, which is borrowed; there
+    /// may be none. Unless it is the last page, writes true to `out_more`, which holds false before, and
+    /// where the next one begins to `next`, which is the library's with SLUICE_OK. It may wait.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            cursor: *mut c_void,
+            rows: *const Elements,
+            next: *mut Element,
+            out_more: *mut bool,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
 /// Gives the elements of one run, one a call. See sluice_mapper.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -223,6 +289,9 @@ function!(Observer: *mut c_void);
 function!(Folder: *mut c_void, *mut c_void, *mut Element);
 function!(Expander: *mut c_void, *const Elements);
 function!(Fetcher: u64, u64, *const Elements);
+function!(Sifter: *mut c_void, *mut Element, *mut bool);
+function!(Recoverer: *const ErrorObject, *mut Element, *mut bool);
+function!(Pager: *mut c_void, *const Elements, *mut Element, *mut bool);
 function!(Puller: *mut Element);
 function!(Opener: *mut Puller);
 
@@ -354,6 +423,44 @@ impl Callback<Fetcher> {
     pub(crate) fn fetch(&self, from: u64, n: u64) -> Result<Vec<Held>, Error> {
         // SAFETY: the contract of `sluice_fetcher`; the list is alive during the call.
         filled(|list| self.call(|call, ctx, err| unsafe { call(ctx, from, n, list, err) }))
+    }
+}
+
+impl Callback<Sifter> {
+    pub(crate) fn sift(&self, input: &Held) -> Result<Option<Held>, Error> {
+        let (mut out, mut some) = (Element::NONE, false);
+        // SAFETY: the contract of `sluice_sifter`; the value is alive while `input` is.
+        self.call(|call, ctx, err| unsafe {
+            call(ctx, input.value(), &raw mut out, &raw mut some, err)
+        })?;
+        Ok(some.then(|| Held::new(out)))
+    }
+}
+
+impl Callback<Recoverer> {
+    pub(crate) fn recover(&self, failure: &Error) -> Result<Option<Held>, Error> {
+        let (mut out, mut some) = (Element::NONE, false);
+        let shown = handle::new(ErrorObject::new(failure.clone()))
+            .map_err(|_| Error::from(ErrorKind::LimitReached))?;
+        // SAFETY: the contract of `sluice_recoverer`; the error is alive during the call.
+        let done = self.call(|call, ctx, err| unsafe {
+            call(ctx, shown.cast_const(), &raw mut out, &raw mut some, err)
+        });
+        let _nobody_is_told = handle::release(shown.cast_const());
+        done.map(|()| some.then(|| Held::new(out)))
+    }
+}
+
+impl Callback<Pager> {
+    pub(crate) fn fetch(&self, cursor: &Held) -> Result<Page<Held, Held>, Error> {
+        let (mut next, mut more) = (Element::NONE, false);
+        let rows = filled(|list| {
+            // SAFETY: the contract of `sluice_pager`; cursor and list are alive during the call.
+            self.call(|call, ctx, err| unsafe {
+                call(ctx, cursor.value(), list, &raw mut next, &raw mut more, err)
+            })
+        })?;
+        Ok(Page { rows, next: more.then(|| Held::new(next)) })
     }
 }
 

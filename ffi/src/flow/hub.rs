@@ -8,7 +8,7 @@ use super::blueprint::{Hub, MergeHub, Sink, Source, put_sink, put_source};
 use super::edge::{EdgeOptions, edge};
 use super::{Mat, Mats};
 use crate::border::{self, invalid};
-use crate::error::ErrorObject;
+use crate::error::{self, ErrorObject};
 use crate::guard::{guard, guard_with};
 use crate::handle::{self};
 use crate::status::Status;
@@ -25,14 +25,20 @@ pub enum HubPolicy {
     DropNew = 2,
     /// The subscription fails with SLUICE_BUFFER_OVERFLOW, once what its buffer holds was taken.
     Disconnect = 3,
+    /// This subscriber loses its newest elements, and holds nobody up.
+    DropTail = 4,
+    /// This subscriber loses all that its buffer holds, and holds nobody up.
+    DropBuffer = 5,
 }
 
 impl HubPolicy {
-    const ALL: [(HubPolicy, Core); 4] = [
+    const ALL: [(HubPolicy, Core); 6] = [
         (HubPolicy::Wait, Core::Wait),
         (HubPolicy::DropHead, Core::Drop(Overflow::DropHead)),
         (HubPolicy::DropNew, Core::Drop(Overflow::DropNew)),
         (HubPolicy::Disconnect, Core::Disconnect),
+        (HubPolicy::DropTail, Core::Drop(Overflow::DropTail)),
+        (HubPolicy::DropBuffer, Core::Drop(Overflow::DropBuffer)),
     ];
 }
 
@@ -113,6 +119,15 @@ pub unsafe extern "C" fn sluice_hub_subscribers(hub: *const Hub, out: *mut usize
     guard(|| border::put(out, handle::get(hub)?.0.subscribers().len()))
 }
 
+/// Whether the source has ended and everything was shared.
+///
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_hub_is_over(hub: *const Hub, out: *mut bool) -> Status {
+    guard(|| border::put(out, handle::get(hub)?.0.is_over()))
+}
+
 /// A source of what many sinks are given: each run of it gives a sluice_merge_hub. Those that have an
 /// element take turns.
 ///
@@ -169,5 +184,27 @@ pub unsafe extern "C" fn sluice_merge_hub_complete(hub: *const MergeHub) -> Stat
     guard(|| {
         handle::get(hub)?.0.complete();
         Ok(())
+    })
+}
+
+/// Producers of a merge hub that have failed so far, and what the last of them failed with.
+///
+/// out_count   producers
+/// out_reason  may be NULL; the reason, yours to release, or NULL if none has failed
+/// returns     SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads     any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_merge_hub_failures(
+    hub: *const MergeHub,
+    out_count: *mut u64,
+    out_reason: *mut *mut ErrorObject,
+) -> Status {
+    guard(|| {
+        border::need(out_count)?;
+        let hub = handle::get(hub)?;
+        if !out_reason.is_null() {
+            error::put_reason(out_reason, hub.0.last_failure())?;
+        }
+        border::put(out_count, hub.0.failures())
     })
 }

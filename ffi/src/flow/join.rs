@@ -70,6 +70,25 @@ pub unsafe extern "C" fn sluice_source_merge(
     })
 }
 
+/// The elements of several sources, those of the first before those of the others whenever both have
+/// one; the others take turns. While the first always has one, the others wait.
+///
+/// sources  count of them, at least 1; stay yours
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_merge_prefer(
+    sources: *const *const Source,
+    count: usize,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let sources = all(sources, count, |source| source.0.clone())?;
+        put_source(out, Core::merge_prefer_all(sources).map_mat(flat))
+    })
+}
+
 /// The elements of several sources, one source after the other.
 ///
 /// sources  count of them, at least 1; stay yours

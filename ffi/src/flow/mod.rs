@@ -11,7 +11,7 @@
 //! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
 //! | `wire` | streams of requests and live feeds at the ends of a pipeline |
 //! | `graph` | a closed blueprint and what a run of it gives |
-//! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub` | the controls and results of a run |
+//! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub`, `listeners` | the controls and results of a run |
 
 mod element;
 
@@ -52,6 +52,8 @@ mod probe;
 mod switch;
 
 mod hub;
+
+mod listeners;
 
 pub(crate) use element::Held;
 

@@ -10,6 +10,7 @@ use crate::border::{self, Growing, Text};
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
 use crate::handle::{self, object};
+use crate::item::{Item, put_text};
 use crate::status::Status;
 
 /// Owns what runs on it. With its last reference everything is stopped, as sluice_scope_shutdown does.
@@ -181,6 +182,32 @@ pub unsafe extern "C" fn sluice_scope_shutdown(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_scope_running(scope: *const Scope, out: *mut usize) -> Status {
     guard(|| border::put(out, handle::get(scope)?.0.running()))
+}
+
+/// Who waits for whom on a scope, now, as JSON: {"scope", "islands", "stages"}; how many chains of
+/// stages run, and of each stage "stage" (its name), "downstream", "upstream", "held", "passed", "late"
+/// and "lost" as in sluice_stage_info, and "waits_for": "consumer" (nothing is asked of it), "source" (it
+/// has asked above and nothing has come) or "itself" (it works on what it holds). Disturbs nothing.
+///
+/// out      an item of kind SLUICE_ITEM_TEXT, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_scope_explain(scope: *const Scope, out: *mut *mut Item) -> Status {
+    guard(|| put_text(out, handle::get(scope)?.0.explain().to_json().to_string()))
+}
+
+/// The same in words: a stage a line, sources before what reads from them.
+///
+/// out      an item of kind SLUICE_ITEM_TEXT, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_scope_explain_text(
+    scope: *const Scope,
+    out: *mut *mut Item,
+) -> Status {
+    guard(|| put_text(out, handle::get(scope)?.0.explain().to_string()))
 }
 
 /// Every stage that runs now, in the order they were made.

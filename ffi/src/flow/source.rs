@@ -6,7 +6,7 @@ use libc::c_char;
 use sluicegate::flow::Source as Core;
 
 use super::blueprint::{Flow, Graph, Sink, Source, put_source};
-use super::callback::{Callback, Fetcher, Opener};
+use super::callback::{Callback, Fetcher, Opener, Pager};
 use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Elements, Held};
 use super::{Mat, Mats, both};
@@ -108,6 +108,31 @@ pub unsafe extern "C" fn sluice_source_fetch(
     guard(|| {
         let fetcher = Callback::take(fetcher)?;
         put_source(out, plain(&Core::fetch(move |from, n| fetcher.fetch(from, n))))
+    })
+}
+
+/// Rows by the page: a function is called with the first cursor, then with the one that each page
+/// gave for the next. A page is fetched when a row is wanted and none is left.
+///
+/// first    where the first page begins; taken over on SLUICE_OK, stays yours otherwise
+/// mark     reads one page ahead, once no more than so many rows are left and none is wanted; 0: does not
+/// pager    taken over
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_pages(
+    first: *const Element,
+    mark: u64,
+    pager: *const Pager,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        let pager = Callback::take(pager)?;
+        border::need(out)?;
+        let first = Held::take(first)?;
+        let pages = Core::pages_ahead(first, mark, move |cursor| pager.fetch(&cursor));
+        put_source(out, plain(&pages))
     })
 }
 

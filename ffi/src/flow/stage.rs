@@ -4,7 +4,7 @@ use libc::c_char;
 use sluicegate::flow::Flow as Core;
 
 use super::blueprint::{Flow, Sink, put_flow};
-use super::callback::{Callback, Folder, Mapper, Observer, Predicate};
+use super::callback::{Callback, Folder, Mapper, Observer, Predicate, Sifter};
 use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Held};
 use super::{Mat, both};
@@ -61,6 +61,24 @@ pub unsafe extern "C" fn sluice_flow_filter(
     guard(|| {
         let predicate = Callback::take(predicate)?;
         put_flow(out, &Core::try_filter(move |held| predicate.test(held)))
+    })
+}
+
+/// Each element through a function that may make none of it. For each that is dropped another is asked
+/// for.
+///
+/// sifter   taken over
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_filter_map(
+    sifter: *const Sifter,
+    out: *mut *mut Flow,
+) -> Status {
+    guard(|| {
+        let sifter = Callback::take(sifter)?;
+        put_flow(out, &Core::try_filter_map(move |held| sifter.sift(&held)))
     })
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use sluicegate::Error;
 use sluicegate::flow::Flow as Core;
 
 use super::blueprint::{Flow, Source, put_flow, put_source};
-use super::callback::{Callback, Mapper};
+use super::callback::{Callback, Mapper, Recoverer};
 use super::element::Held;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
@@ -37,6 +38,28 @@ pub unsafe extern "C" fn sluice_flow_map_parallel(
             false => Core::map_parallel_unordered(n, map)?,
         };
         put_flow(out, &flow)
+    })
+}
+
+/// If what is above fails, a function may make a last element of the failure; then the stream
+/// completes. A function that fails does so in the place of its element.
+///
+/// recoverer  taken over
+/// out        the blueprint, yours to release
+/// returns    SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads    any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_recover(
+    recoverer: *const Recoverer,
+    out: *mut *mut Flow,
+) -> Status {
+    guard(|| {
+        let recoverer = Callback::take(recoverer)?;
+        // The stage's own function cannot fail, so a failure is its element until it is handed down.
+        let recover: Core<Result<Held, Error>, Result<Held, Error>> =
+            Core::recover(move |failure: &Error| recoverer.recover(failure).transpose());
+        let known = Core::map(Ok).via(recover).via(Core::try_map(|element| element));
+        put_flow(out, &known.named("recover"))
     })
 }
 

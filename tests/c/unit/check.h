@@ -29,6 +29,7 @@ extern const check_case limit_cases[];
 extern const check_case relay_cases[];
 extern const check_case flow_cases[];
 extern const check_case flow_stage_cases[];
+extern const check_case flow_more_cases[];
 extern const check_case flow_wire_cases[];
 extern const check_case law_cases[];
 

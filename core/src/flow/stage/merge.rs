@@ -180,6 +180,16 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         self.via(Flow::merge_with("merge_prefer", others, true))
     }
 
+    /// The same with the values of all: the first source is the preferred one. Without sources it ends
+    /// at once.
+    #[must_use]
+    pub fn merge_prefer_all(sources: Vec<Source<T, M>>) -> Source<T, Vec<M>> {
+        Source::from_make(move |build| {
+            let (inputs, mats) = make_all(build, "merge_prefer", 1, &sources)?;
+            Ok((Box::new(Turns::new(inputs, true)), mats))
+        })
+    }
+
     /// All elements of the first source, then those of the next. A later source is made with the
     /// first, and is asked for nothing before its turn. Without sources it ends at once.
     #[must_use]
