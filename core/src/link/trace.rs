@@ -181,7 +181,9 @@ fn write_all(
 
 /// As much of a peer's text as a line shows.
 fn shown(text: &str) -> &str {
-    &text[..text.floor_char_boundary(SHOWN)]
+    let end = text.len().min(SHOWN);
+    let end = (0..=end).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }
 
 /// The first of the keys.
