@@ -91,7 +91,7 @@ fn line(span: Span) -> usize {
 }
 
 /// `test`, `cfg(test)`, `cfg(all(test, …))`; not `cfg(not(test))`.
-fn marks_test(attribute: &str) -> bool {
+pub fn marks_test(attribute: &str) -> bool {
     let words: String = attribute.split_whitespace().collect();
     words == "test"
         || (words.starts_with("cfg(")

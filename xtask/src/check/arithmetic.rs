@@ -1,19 +1,29 @@
 //! No credit is compared or counted but in `core/src/model`, which is written from the proved model.
 //!
-//! A lint over words: it knows what a thing means by its name. So a number of chunks that may be sent,
-//! may arrive, or is owed bears one of [`CREDIT`]'s words in its name, and what is measured in bytes,
-//! frames or seconds bears none of them. `docs/architecture.md` says so to those who choose names.
+//! Two checks. The first is a lint over words: it knows what a thing means by its name. So a number of
+//! chunks that may be sent, may arrive, or is owed bears one of [`CREDIT`]'s words in its name, and what
+//! is measured in bytes, frames or seconds bears none of them. `docs/architecture.md` says so to those
+//! who choose names. The second follows a credit under whatever name it is given: in Rust through the
+//! whole library ([`taint`]), in the other languages through the assignments of a file ([`copies`]).
 
+mod allowed;
+mod call;
+mod copies;
 mod lexer;
+mod shape;
+mod taint;
+mod walk;
 
 use std::fs;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::Finding;
 use crate::repo::Repo;
 use crate::source::Source;
 use crate::tracked;
+use allowed::ALLOWED;
+use copies::Credits;
 use lexer::{Language, Token, lex};
 
 /// A name means credit if one of its words is one of these.
@@ -43,6 +53,7 @@ const PLACES: &[&str] = &[
     "python/src/",
     "go/",
     "swift/Sources/",
+    "include/",
 ];
 
 /// Where counting credit is the purpose.
@@ -127,8 +138,59 @@ pub fn check(repo: &Repo) -> Result<Vec<Finding>> {
             findings.push(Finding { place: format!("{file}:{line}"), broken });
         }
     }
+    findings.extend(followed(repo)?);
     Ok(findings)
 }
+
+/// What is done with a credit in Rust under whatever name it has come to bear.
+fn followed(repo: &Repo) -> Result<Vec<Finding>> {
+    let mut names = Vec::new();
+    let mut parsed = Vec::new();
+    for file in tracked::files(repo)? {
+        let model = file.starts_with("core/src/model/");
+        if !model && language(&file) != Some(Language::Rust) {
+            continue;
+        }
+        let text = fs::read_to_string(repo.path(&file))?;
+        let source = model && !NO_CREDIT.iter().any(|(name, _)| file.ends_with(name));
+        let file_of =
+            taint::Parsed::new(&file, &text, model, source).with_context(|| file.clone())?;
+        parsed.push(taint::Parsed { hands_on: file.ends_with("/negotiate.rs"), ..file_of });
+        names.push(file);
+    }
+    let mut used = vec![false; ALLOWED.len()];
+    let mut findings = Vec::new();
+    for found in taint::find(&parsed) {
+        let file = &names[found.file];
+        match allowed::entry(file, &found.what) {
+            Some(entry) => used[entry] = true,
+            None => findings.push(Finding {
+                place: format!("{file}:{}", found.line),
+                broken: format!(
+                    "`{}`: that is a credit, by whatever name; only core/src/model counts or compares it",
+                    found.what
+                ),
+            }),
+        }
+    }
+    for ((file, what, _), _) in ALLOWED.iter().zip(used).filter(|(_, used)| !used) {
+        findings.push(Finding {
+            place: (*file).to_owned(),
+            broken: format!("`{what}` is allowed and stands nowhere: strike it from allowed.rs"),
+        });
+    }
+    Ok(findings)
+}
+
+/// Files of the model whose numbers are no credits.
+const NO_CREDIT: &[(&str, &str)] = &[
+    ("/facts.rs", "codes of frame types"),
+    ("/reorder.rs", "numbers of frames"),
+    ("/writer.rs", "numbers of frames"),
+    ("/emission.rs", "how many streams are open"),
+    ("/accounting.rs", "no numbers"),
+    ("/feed.rs", "items of a device, for which nobody pays"),
+];
 
 /// The language of a file that is to be looked at.
 fn language(file: &str) -> Option<Language> {
@@ -143,6 +205,7 @@ fn language(file: &str) -> Option<Language> {
         "py" => Some(Language::Python),
         "go" => Some(Language::Go),
         "swift" => Some(Language::Swift),
+        "h" | "hpp" | "c" | "cpp" => Some(Language::C),
         _ => None,
     }
 }
@@ -154,14 +217,15 @@ fn broken(text: &str, language: Language) -> Result<Vec<(usize, String)>> {
         .into_iter()
         .filter(|token| !tests.as_ref().is_some_and(|source| source.is_test(token.line)))
         .collect();
+    let credits = Credits::of(&tokens, text, language);
     let mut found: Vec<(usize, String)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let name = if OPERATORS.contains(&token.text.as_str()) {
-            if is_operation(&tokens, at, language) { operands(&tokens, at) } else { None }
+            if is_operation(&tokens, at, language) { operands(&tokens, at, &credits) } else { None }
         } else if METHODS.contains(&token.text.as_str())
             && tokens.get(at + 1).is_some_and(|next| next.text == "(")
         {
-            called_on(&tokens, at)
+            called_on(&tokens, at, &credits)
         } else {
             None
         };
@@ -186,12 +250,12 @@ fn is_operation(tokens: &[Token], at: usize, language: Language) -> bool {
     let after = next.is_some_and(|next| next.glued);
     let postfix = ["++", "--"].contains(&token.text.as_str());
     let bracket = ["<", ">"].contains(&token.text.as_str())
-        && matches!(language, Language::Rust | Language::Swift);
+        && matches!(language, Language::Rust | Language::Swift | Language::C);
     postfix || !((after && !before) || (bracket && before))
 }
 
 /// The credit among the operands of the operator at `at`.
-fn operands(tokens: &[Token], at: usize) -> Option<String> {
+fn operands(tokens: &[Token], at: usize, credits: &Credits) -> Option<String> {
     let (left, right) = (before(tokens, at), after(tokens, at + 1));
     let nothing =
         |name: &Option<String>| name.as_deref().is_some_and(|name| NOTHING.contains(&name));
@@ -203,7 +267,7 @@ fn operands(tokens: &[Token], at: usize) -> Option<String> {
     if left.is_none() && !number {
         return None;
     }
-    [left, right].into_iter().flatten().find(|name| means_credit(name))
+    [left, right].into_iter().flatten().find(|name| credits.is(name, at))
 }
 
 /// What a name is compared with that asks whether there is a value.
@@ -211,11 +275,11 @@ const NOTHING: &[&str] =
     &["nil", "None", "NULL", "null", "null_mut", "true", "false", "True", "False"];
 
 /// The credit that the method at `at` is asked of, or gets as its first argument.
-fn called_on(tokens: &[Token], at: usize) -> Option<String> {
+fn called_on(tokens: &[Token], at: usize, credits: &Credits) -> Option<String> {
     let asked =
         (tokens.get(at.wrapping_sub(1))?.text == ".").then(|| before(tokens, at - 1)).flatten();
     let names = [asked, after(tokens, at + 2)];
-    names.into_iter().flatten().find(|name| means_credit(name))
+    names.into_iter().flatten().find(|name| credits.is(name, at))
 }
 
 /// The name of the value that ends before `at`: the last of a chain like `self.gate.available.get()`.
@@ -279,7 +343,7 @@ fn after(tokens: &[Token], at: usize) -> Option<String> {
             at = closing(tokens, at)? + 1;
         }
         match tokens.get(at).map(|token| token.text.as_str()) {
-            Some("." | "::" | "?") => at += 1,
+            Some("." | "::" | "?" | "->") => at += 1,
             _ => return name,
         }
         while tokens.get(at).is_some_and(|token| ["?", ".", "::"].contains(&token.text.as_str())) {

@@ -6,6 +6,8 @@ pub enum Language {
     Go,
     Python,
     Swift,
+    /// And C++.
+    C,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,8 +107,10 @@ fn quoted(rest: &str, language: Language) -> Option<usize> {
                 1 + letter.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(letter.len())
             })
         }
-        Language::Go => match rest.chars().next()? {
-            '`' => Some(rest[1..].find('`').map_or(rest.len(), |end| end + 2)),
+        Language::C | Language::Go => match rest.chars().next()? {
+            '`' if language == Language::Go => {
+                Some(rest[1..].find('`').map_or(rest.len(), |end| end + 2))
+            }
             '"' => Some(until(rest, "\"")),
             '\'' => Some(until(rest, "'")),
             _ => None,
