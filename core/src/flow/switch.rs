@@ -22,7 +22,7 @@ impl Switch {
         self.cancel_with(Error::new(ErrorKind::Cancelled, "the run was cancelled"))
     }
 
-    /// The same, saying why: the error has the message and the cause of `reason`. Its kind is
+    /// The same, saying why: the error has the message, code and cause of `reason`. Its kind is
     /// `Cancelled` whatever the reason is.
     pub fn cancel_with(&self, reason: Error) -> bool {
         let reason = cancel(reason);
@@ -41,7 +41,9 @@ fn cancel(reason: Error) -> Error {
     if reason.kind() == ErrorKind::Cancelled {
         return reason;
     }
-    let why = Error::new(ErrorKind::Cancelled, reason.message());
+    let (code, class, text) =
+        (reason.code().to_owned(), reason.class(), reason.message().to_owned());
+    let why = Error::with_code(ErrorKind::Cancelled, code, class, text);
     match reason.cause() {
         Some(cause) => why.with_cause(cause.clone()),
         None => why,
