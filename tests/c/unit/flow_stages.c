@@ -93,7 +93,7 @@ static void a_kill_switch_ends_a_run_once(void) {
   sluice_manual *manual;
   sluice_run *run;
   bool first = false;
-  sluice_completion_state state;
+  sluice_completion_state_t state = SLUICE_COMPLETION_PENDING;
   CHECK_OK(sluice_flow_kill_switch(&cut));
   run = flow_run(flow_to(flow_via(flow_manual(4, SLUICE_OVERFLOW_BACKPRESSURE), cut), flow_collect()),
                  scope);
