@@ -11,21 +11,21 @@ use std::time::Duration;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::bell;
-use crate::fork::PerProcess;
+use crate::process::PerProcess;
+use crate::signals::take_no_signals;
 use crate::sync::{Condvar, Mutex};
 
 /// The number of the thread that ends the interpreter, 0 while it runs.
 static ENDING: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) static COMING: PerProcess<Crowd> = PerProcess::new();
+static COMING: PerProcess<Crowd> = PerProcess::new();
 
 /// How long the end of the interpreter waits for a callback that is running.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Threads that are on their way to the interpreter lock.
 #[derive(Default)]
-pub(crate) struct Crowd {
+struct Crowd {
     count: Mutex<usize>,
     fewer: Condvar,
 }
@@ -69,7 +69,7 @@ impl Resident {
         // SAFETY: the interpreter runs, and its end waits for this thread, which is counted.
         unsafe {
             if ffi::PyGILState_GetThisThreadState().is_null() {
-                bell::take_no_signals();
+                take_no_signals();
                 let state = ffi::PyGILState_Ensure();
                 self.0.set(Some((state, ffi::PyEval_SaveThread())));
             }
@@ -140,23 +140,14 @@ fn this_thread() -> u64 {
     })
 }
 
-/// Arranges that the notifier thread stops before the interpreter ends.
-pub(crate) fn watch_exit(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let end = wrap_pyfunction!(end_of_interpreter, module)?;
-    module.py().import("atexit")?.call_method1("register", (end,))?;
-    Ok(())
-}
-
-/// Stops the notifier thread and lets nobody else in.
-#[pyfunction]
-fn end_of_interpreter(py: Python<'_>) {
-    py.detach(|| {
-        let crowd = COMING.get();
-        let count = crowd.count.lock();
-        ENDING.store(this_thread(), Ordering::SeqCst);
-        bell::stop();
-        // Those counted wait for the lock that was just let go, or run a callback, which must not
-        // wait; one that does anyway does not hold up the end.
-        drop(crowd.fewer.wait_while_for(count, PATIENCE, |count| *count > 0));
-    });
+/// Lets nobody else in from now on, has `stop` stop what comes in for others, and waits a while for those
+/// who were on their way.
+pub(crate) fn close(stop: impl FnOnce()) {
+    let crowd = COMING.get();
+    let count = crowd.count.lock();
+    ENDING.store(this_thread(), Ordering::SeqCst);
+    stop();
+    // Those counted wait for the lock that was just let go, or run a callback, which must not
+    // wait; one that does anyway does not hold up the end.
+    drop(crowd.fewer.wait_while_for(count, PATIENCE, |count| *count > 0));
 }

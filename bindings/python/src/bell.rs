@@ -14,7 +14,9 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::attach;
-use crate::fork::{Owned, PerProcess};
+use crate::fork::Owned;
+use crate::process::PerProcess;
+use crate::signals::take_no_signals;
 use crate::sync::{Condvar, Mutex};
 
 /// Calls a Python function, on the notifier thread, each time it is rung: at least once for one or
@@ -132,7 +134,7 @@ impl Ring {
 
 /// The one thread of this binding that enters the interpreter for others.
 #[derive(Default)]
-pub(crate) struct Notifier {
+struct Notifier {
     queue: Mutex<Queue>,
     due: Condvar,
 }
@@ -144,7 +146,7 @@ struct Queue {
     stopped: bool,
 }
 
-pub(crate) static NOTIFIER: PerProcess<Notifier> = PerProcess::new();
+static NOTIFIER: PerProcess<Notifier> = PerProcess::new();
 
 /// Stops the notifier's thread once it has finished the call it is in.
 pub(crate) fn stop() {
@@ -205,14 +207,4 @@ impl Notifier {
 fn serve_bells(py: Python<'_>) {
     take_no_signals();
     NOTIFIER.get().run(py);
-}
-
-/// Leaves signals to the threads of the program, so that one that waits is interrupted by them.
-pub(crate) fn take_no_signals() {
-    // SAFETY: `all` is initialised by `sigfillset` before it is read; only this thread is changed.
-    unsafe {
-        let mut all = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
 }

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 use sluicegate::{AttributionClass, Error, ErrorKind, Reason};
 
-use crate::flow::Element;
+use crate::object::Element;
 
 /// The table that every language's errors come from: number, name, code, class, text.
 #[pyfunction]

@@ -2,9 +2,12 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `fork` | handles that know the process they were made in |
+//! | `process`, `fork` | which process this is; handles that know the one they were made in |
+//! | `signals` | threads that take no signals |
 //! | `attach` | how a thread leaves the interpreter and comes back, also while it is ending |
 //! | `bell` | wakers: a core thread posts, the one notifier thread calls into Python |
+//! | `exit` | the end of the interpreter |
+//! | `object` | Python objects in the hands of the core |
 //! | `sync` | locks that survive a fork |
 //! | `op` | one waiting operation, polled from Python |
 //! | `offload` | calls of the core that wait by themselves, as operations |
@@ -25,17 +28,21 @@ mod buffer;
 mod call;
 mod engine;
 mod errors;
+mod exit;
 mod feed;
 mod flow;
 mod fork;
 mod gate;
 mod number;
+mod object;
 mod offload;
 mod op;
+mod process;
 mod relay;
 mod report;
 mod request;
 mod router;
+mod signals;
 mod stream;
 mod sync;
 mod transport;
@@ -88,8 +95,8 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::fork::watch();
-        super::attach::watch_exit(module)?;
+        super::process::watch();
+        super::exit::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

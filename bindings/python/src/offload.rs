@@ -7,7 +7,7 @@ use std::thread;
 
 use sluicegate::{Error, ErrorKind};
 
-use crate::bell;
+use crate::signals;
 use crate::sync::Mutex;
 
 struct Shared<T> {
@@ -27,7 +27,7 @@ where
     let shared = Arc::new(Mutex::new(Shared { answer: None, waker: None }));
     let worker = Arc::downgrade(&shared);
     let spawned = thread::Builder::new().name(format!("sluicegate-{name}")).spawn(move || {
-        bell::take_no_signals();
+        signals::take_no_signals();
         let answer = work();
         let Some(shared) = worker.upgrade() else { return };
         let waker = {

@@ -1,68 +1,17 @@
-//! What flows: a Python object, released exactly once, inside the interpreter.
+//! What flows: Python objects; and the functions of the user over them.
 
 use std::cell::Cell;
-use std::mem::ManuallyDrop;
-use std::sync::Arc;
 
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
+use sluicegate::flow::Flow;
 use sluicegate::{Error, ErrorKind};
 
 use crate::attach;
 use crate::errors;
 use crate::number::Count;
-
-/// An element. Clones are the same object, and need no interpreter.
-#[derive(Clone)]
-pub(crate) struct Element(Arc<Held>);
-
-struct Held {
-    object: ManuallyDrop<Py<PyAny>>,
-    size: u64,
-}
-
-impl Element {
-    /// An element with a number: its bytes in an edge that is limited in bytes, or its branch.
-    pub(super) fn sized(object: Py<PyAny>, size: u64) -> Self {
-        Element(Arc::new(Held { object: ManuallyDrop::new(object), size }))
-    }
-
-    pub(super) fn size(&self) -> u64 {
-        self.0.size
-    }
-
-    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
-        self.0.object.bind(py)
-    }
-
-    /// The object.
-    pub(super) fn object(&self, py: Python<'_>) -> Py<PyAny> {
-        self.0.object.clone_ref(py)
-    }
-}
-
-impl From<Py<PyAny>> for Element {
-    fn from(object: Py<PyAny>) -> Self {
-        Self::sized(object, 0)
-    }
-}
-
-impl From<Bound<'_, PyAny>> for Element {
-    fn from(object: Bound<'_, PyAny>) -> Self {
-        object.unbind().into()
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // Leaked if the interpreter is ending.
-        attach::enter(|_| {
-            // SAFETY: dropped here only, once.
-            unsafe { ManuallyDrop::drop(&mut self.object) };
-        });
-    }
-}
+pub(super) use crate::object::Element;
 
 /// A function of the user.
 #[derive(Clone)]
@@ -200,4 +149,14 @@ pub(super) fn list(elements: Vec<Element>) -> Result<Element, Error> {
 pub(super) fn as_list(py: Python<'_>, elements: &[Element]) -> PyResult<Py<PyAny>> {
     let objects = elements.iter().map(|element| element.bind(py));
     Ok(pyo3::types::PyList::new(py, objects)?.into_any().unbind())
+}
+
+/// Puts a number on each element, for the stage behind it.
+pub(super) fn numbered(function: Function, name: &str) -> Flow<Element, Element> {
+    Flow::try_map(move |input: Element| function.number(&input)).named(name)
+}
+
+/// The branch that was put on an element; none if there is no such number.
+pub(super) fn branch(element: &Element) -> usize {
+    usize::try_from(element.size()).unwrap_or(usize::MAX)
 }

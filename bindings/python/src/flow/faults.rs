@@ -14,10 +14,10 @@ use sluicegate::flow::testkit::{Faults, Seed, Shuffle};
 use sluicegate::{Error, ErrorKind};
 
 use super::scope::seconds;
-use crate::bell;
 use crate::errors;
 use crate::fork::Owned;
 use crate::number::Count;
+use crate::signals;
 use crate::transport::duplicate;
 
 /// Links whose reads and writes change places.
@@ -88,7 +88,7 @@ fn link(socket: UnixStream, faults: (Faults, Faults), cut: Option<u64>) -> io::R
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let work = || {
-        bell::take_no_signals();
+        signals::take_no_signals();
         work();
     };
     thread::Builder::new().name(name.into()).spawn(work).map(drop)

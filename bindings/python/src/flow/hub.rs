@@ -1,31 +1,18 @@
 //! Controls of the stages that many join or leave, and of the one that ends a run.
 
 use pyo3::prelude::*;
-use sluicegate::flow::{Hub, HubPolicy, MergeHub, Overflow, Switch};
+use sluicegate::flow::{HubPolicy, Overflow};
 use sluicegate::{Error, ErrorKind};
 
 use super::blueprint::none;
-use super::element::Element;
+use super::class::{FlowHub, FlowMergeHub, FlowSink, FlowSource, FlowSwitch, refused};
 use super::scope::seconds;
-use super::sink::FlowSink;
-use super::source::{FlowSource, refused};
 use crate::attach;
 use crate::errors;
-use crate::fork::Owned;
 use crate::number::Count;
 
 /// name, demand, held, lost.
 type SubscriberRow = (String, u64, u64, u64);
-
-/// The core of `sluicegate.flow.Hub`.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowHub(Owned<Hub<Element>>);
-
-impl FlowHub {
-    pub(super) fn new(hub: Hub<Element>) -> Self {
-        FlowHub(Owned::new(hub))
-    }
-}
 
 fn policy(number: u8, limit: Option<f64>) -> PyResult<HubPolicy> {
     Ok(match (number, limit) {
@@ -62,16 +49,6 @@ impl FlowHub {
     }
 }
 
-/// The core of `sluicegate.flow.MergeHub`.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowMergeHub(Owned<MergeHub<Element>>);
-
-impl FlowMergeHub {
-    pub(super) fn new(hub: MergeHub<Element>) -> Self {
-        FlowMergeHub(Owned::new(hub))
-    }
-}
-
 #[pymethods]
 impl FlowMergeHub {
     fn sink(&self) -> PyResult<FlowSink> {
@@ -95,16 +72,6 @@ impl FlowMergeHub {
         let hub = self.0.get()?;
         let last = attach::detach(py, || hub.last_failure());
         last.map(|error| errors::exception(py, &error)).transpose()
-    }
-}
-
-/// The core of `sluicegate.flow.Switch`.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowSwitch(Owned<Switch>);
-
-impl FlowSwitch {
-    pub(super) fn new(switch: Switch) -> Self {
-        FlowSwitch(Owned::new(switch))
     }
 }
 

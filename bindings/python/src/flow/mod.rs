@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `element` | an element, and the functions of the user |
 //! | `blueprint` | flows and sinks put together, and run |
-//! | `source`, `stage`, `sink` | the factories, a kind of blueprint each |
+//! | `class` | the classes of blueprints and controls |
+//! | `source`, `stage`, `sink` | their factories, a kind of blueprint each |
 //! | `scope` | who owns what runs |
 //! | `faults` | transports on which things go wrong, for tests |
 //! | `manual`, `outlet`, `completion`, `hub`, `probe` | what a run yields |
@@ -13,6 +14,7 @@
 //! does so from outside, so that nobody waits inside for a thread that wants to come in.
 
 mod blueprint;
+mod class;
 mod completion;
 mod element;
 mod faults;
@@ -26,14 +28,10 @@ mod source;
 mod stage;
 
 pub(crate) use blueprint::{FlowGraph, edge_check};
+pub(crate) use class::{FlowHub, FlowMergeHub, FlowSink, FlowSource, FlowStage, FlowSwitch};
 pub(crate) use completion::{FlowCompletion, FlowPromise};
-pub(crate) use element::Element;
 pub(crate) use faults::{FlowShuffle, faulty_link, fork_seed};
-pub(crate) use hub::{FlowHub, FlowMergeHub, FlowSwitch};
 pub(crate) use manual::FlowManual;
 pub(crate) use outlet::FlowOutlet;
 pub(crate) use probe::FlowSubscriber;
 pub(crate) use scope::FlowScope;
-pub(crate) use sink::FlowSink;
-pub(crate) use source::FlowSource;
-pub(crate) use stage::FlowStage;

@@ -10,11 +10,11 @@ use sluicegate::{Error, ErrorKind};
 
 use super::element::in_function;
 use crate::attach;
-use crate::bell;
 use crate::errors;
 use crate::fork::Owned;
 use crate::offload::offload;
 use crate::op::Op;
+use crate::signals;
 use crate::sync::Mutex;
 
 /// name, downstream, upstream, held, passed, late, lost.
@@ -133,7 +133,7 @@ impl Drop for FlowScope {
         // Stopping waits for functions of the user, which may be the ones that let go of it.
         let Some(scope) = self.0.if_ours().and_then(|scope| scope.lock().take()) else { return };
         let _stops_by_itself = thread::Builder::new().name("sluicegate-scope".into()).spawn(|| {
-            bell::take_no_signals();
+            signals::take_no_signals();
             drop(scope);
         });
     }

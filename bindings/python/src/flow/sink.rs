@@ -3,28 +3,17 @@
 use pyo3::prelude::*;
 use sluicegate::flow::{Completion, FanOptions, Flow, HubOptions, Sink as CoreSink};
 
-use super::blueprint::{Edge, Sink, changer, edge, listed, materialise};
+use super::blueprint::{Edge, changer, edge, listed, materialise};
+use super::class::{FlowHub, FlowSink, refused};
 use super::completion::{self, FlowCompletion};
-use super::element::{Element, Function, as_list, inside};
-use super::hub::FlowHub;
+use super::element::{Element, Function, as_list, branch, inside, numbered};
 use super::outlet::FlowOutlet;
 use super::probe::FlowSubscriber;
-use super::source::refused;
-use super::stage::{branch, numbered};
-use crate::fork::Owned;
 use crate::number::Count;
 use crate::stream::{Item, OutputStream};
 use crate::value;
 
-/// The core of `sluicegate.flow.Sink`, made anew for each run.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowSink(pub(super) Owned<Sink>);
-
 impl FlowSink {
-    pub(super) fn of(sink: Sink) -> Self {
-        FlowSink(Owned::new(sink))
-    }
-
     /// A sink whose value is what `convert` makes of the core's.
     fn settled<T: Clone + Send + Sync + 'static>(
         sink: &CoreSink<Element, Completion<T>>,

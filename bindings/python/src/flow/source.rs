@@ -5,37 +5,17 @@ use sluicegate::Error;
 use sluicegate::flow::{Flow, NotUsed, Page, Source as CoreSource};
 
 use super::blueprint::{
-    Edge, FlowGraph, Keep, Source, changer, combiner, edge, listed, materialise, none,
+    Edge, FlowGraph, Keep, Source, changer, combiner, edge, listed, materialise,
 };
+use super::class::{FlowMergeHub, FlowSink, FlowSource, FlowStage, refused};
 use super::element::{Element, Function, Pull, inside, list};
-use super::hub::FlowMergeHub;
 use super::manual::FlowManual;
 use super::scope::seconds;
-use super::sink::FlowSink;
-use super::stage::FlowStage;
 use crate::errors;
 use crate::feed::{Feed, with_meta};
 use crate::fork::Owned;
 use crate::number::Count;
 use crate::stream::{InputStream, Item};
-
-/// The core of `sluicegate.flow.Source`, made anew for each run.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowSource(pub(super) Owned<Source>);
-
-impl FlowSource {
-    pub(super) fn of(source: Source) -> Self {
-        FlowSource(Owned::new(source))
-    }
-
-    fn plain(source: &CoreSource<Element, NotUsed>) -> Self {
-        Self::of(source.map_mat(|_| none()))
-    }
-}
-
-pub(super) fn refused(error: Error) -> PyErr {
-    errors::raise(&error)
-}
 
 #[pymethods]
 impl FlowSource {

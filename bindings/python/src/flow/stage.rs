@@ -8,40 +8,13 @@ use pyo3::prelude::*;
 use sluicegate::Error;
 use sluicegate::flow::{Flow as CoreFlow, NotUsed, Promise};
 
-use super::blueprint::{Edge, Flow, Keep, changer, combiner, edge, listed, materialise, none};
+use super::blueprint::{Edge, Keep, changer, combiner, edge, listed, materialise};
+use super::class::{FlowSink, FlowSource, FlowStage, FlowSwitch, refused};
 use super::completion::FlowPromise;
-use super::element::{Element, Function, Pull, inside, list};
-use super::hub::FlowSwitch;
+use super::element::{Element, Function, Pull, branch, inside, list, numbered};
 use super::scope::seconds;
-use super::sink::FlowSink;
-use super::source::{FlowSource, refused};
 use crate::errors;
-use crate::fork::Owned;
 use crate::number::Count;
-
-/// The core of `sluicegate.flow.Flow`, made anew for each run.
-#[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct FlowStage(pub(super) Owned<Flow>);
-
-impl FlowStage {
-    pub(super) fn of(flow: Flow) -> Self {
-        FlowStage(Owned::new(flow))
-    }
-
-    pub(super) fn plain(flow: &CoreFlow<Element, Element, NotUsed>) -> Self {
-        Self::of(flow.map_mat(|_| none()))
-    }
-}
-
-/// Puts a number on each element, for the stage behind it.
-pub(super) fn numbered(function: Function, name: &str) -> CoreFlow<Element, Element> {
-    CoreFlow::try_map(move |input: Element| function.number(&input)).named(name)
-}
-
-/// The branch that was put on an element; none if there is no such number.
-pub(super) fn branch(element: &Element) -> usize {
-    usize::try_from(element.size()).unwrap_or(usize::MAX)
-}
 
 /// Fails with what a function of the stage above raised.
 fn or_fail() -> CoreFlow<Result<Element, Error>, Element> {
