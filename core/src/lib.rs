@@ -29,6 +29,7 @@
 //! | [`link`] | frames over any `Read` and `Write`, limits, handshake |
 //! | [`stream`] | values in and out, a window each |
 //! | [`request`] | one call at either end, and the table of them |
+//! | `routing` | requests that go through this process, of other ends |
 //! | [`cartridge`] | the plugin's runtime |
 //! | [`engine`] | the host: spawn, attach, call, forward |
 //! | [`relay`] | a switch between hosts, and the hosts |
@@ -55,6 +56,7 @@ pub mod link;
 pub mod model;
 pub mod relay;
 pub mod request;
+mod routing;
 pub mod stream;
 mod sync;
 mod time;

@@ -6,13 +6,13 @@ use std::time::Instant;
 use serde_json::{Value as Json, json};
 
 use super::host::Inner;
-use super::table::LinkId;
 use crate::cartridge::{CapInfo, caps_of, same_cap};
 use crate::engine::{Command, Peer};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::Frame;
 use crate::model::accounting::DropReason;
 use crate::request::{Connection, Role, Unroutable};
+use crate::routing::LinkId;
 use crate::sync::{Arc, Mutex};
 
 /// A cartridge that a host offers.

@@ -8,8 +8,6 @@ use serde_json::{Value as Json, json};
 
 use super::cartridge::{Link, Run, Slot};
 use super::pulse::{self, Behind};
-use super::router::{Destination, Router};
-use super::table::LinkId;
 use super::uplink;
 use crate::account::Explanation;
 use crate::cartridge::Manifest;
@@ -19,6 +17,7 @@ use crate::frame::{FlowKey, Frame, Limits};
 use crate::link::{Address, connect, spawn_quiet};
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role};
+use crate::routing::{Destination, LinkId, Router};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::time::{Deadline, now};
 use crate::wait::block_on;

@@ -10,9 +10,6 @@ use bytes::Bytes;
 use super::names::{Name, Names};
 use super::offer::{Matcher, Offer, SameTags, offered};
 use super::pulse::{self, Behind};
-use super::router::{Destination, Router};
-use super::stats;
-use super::table::LinkId;
 use crate::account::{Counters, Explanation};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
 use crate::engine::{Engine, Peer, identify};
@@ -24,6 +21,7 @@ use crate::link::{
 };
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable, peer_gone};
+use crate::routing::{Destination, LinkId, Router, figures};
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::time::Deadline;
@@ -223,7 +221,9 @@ impl Switch {
         let hosts: serde_json::Map<_, _> = hosts.collect();
         drop(links);
         let losses = inner.router.counters.snapshot();
-        inner.router.with(|routes| stats::switch(routes, &names, &losses, hosts))
+        let mut told = inner.router.with(|routes| figures(routes, &names, &losses));
+        told["hosts"] = hosts.into();
+        told
     }
 
     /// Says who waits for whom in the hosts and their cartridges, and in the callers, which are asked.

@@ -26,6 +26,7 @@ const RANKS: &[&[&str]] = &[
     &["link"],
     &["stream"],
     &["request"],
+    &["routing"],
     &["cartridge"],
     &["engine"],
     &["relay"],

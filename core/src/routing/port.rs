@@ -10,14 +10,14 @@ use crate::sync::Arc;
 /// Frames that no window bounds and that may wait for a connection that is being made.
 const WAITING: usize = 4096;
 
-pub(super) enum Port {
+pub(crate) enum Port {
     Live(Arc<Connection>),
     Starting(Waiting),
 }
 
 impl Port {
     /// Sends a frame off. Never waits, and may be called under any lock unless it is a CANCEL.
-    pub(super) fn pass(&mut self, frame: Frame) -> Result<Passed, Reason> {
+    pub(crate) fn pass(&mut self, frame: Frame) -> Result<Passed, Reason> {
         match self {
             Port::Starting(waiting) => waiting.push(frame),
             Port::Live(connection) => connection.pass(frame),
@@ -28,7 +28,7 @@ impl Port {
 /// What waits for a connection that is being made. Chunks are bounded by the windows of their
 /// streams, everything else by a count.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     frames: VecDeque<Frame>,
     uncredited: usize,
 }
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Takes a frame in. A CANCEL takes back what waits of its request, and answers
     /// [`Passed::Undone`] if that was all of it.
-    pub(super) fn push(&mut self, frame: Frame) -> Result<Passed, Reason> {
+    pub(crate) fn push(&mut self, frame: Frame) -> Result<Passed, Reason> {
         if frame.frame_type == FrameType::Cancel {
             let flow = frame.flow_key();
             self.frames.retain(|waiting| waiting.flow_key() != flow);
@@ -57,7 +57,7 @@ impl Waiting {
         Ok(Passed::On)
     }
 
-    pub(super) fn into_frames(self) -> impl Iterator<Item = Frame> {
+    pub(crate) fn into_frames(self) -> impl Iterator<Item = Frame> {
         self.frames.into_iter()
     }
 }

@@ -1,4 +1,4 @@
-//! The loop of a relay: each frame to where its request goes on (L11).
+//! The loop of whatever stands in between: each frame to where its request goes on (L11).
 //!
 //! It makes and swallows no credit. It waits for nothing: a frame goes straight into the lanes of
 //! the connection that it leaves by. What piles up there is bounded, because every chunk is within
@@ -26,20 +26,20 @@ const REQUESTS: usize = 65_536;
 const UNREAD: u64 = 4 * 1024 * 1024;
 
 /// Where a request goes on.
-pub(super) struct Destination {
-    pub(super) link: LinkId,
+pub(crate) struct Destination {
+    pub(crate) link: LinkId,
     /// The ids that its frames carry there.
-    pub(super) flow: FlowKey,
-    pub(super) cap: String,
-    pub(super) is_peer: bool,
+    pub(crate) flow: FlowKey,
+    pub(crate) cap: String,
+    pub(crate) is_peer: bool,
     /// Chunks that a stream may send before the first grant.
-    pub(super) window: u64,
+    pub(crate) window: u64,
 }
 
 #[derive(Default)]
-pub(super) struct Router {
+pub(crate) struct Router {
     state: Mutex<State>,
-    pub(super) counters: Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
 }
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl State {
 
 impl Router {
     /// Enters a connection. What waited for it goes out in its order.
-    pub(super) fn add(&self, link: LinkId, connection: &Arc<Connection>) {
+    pub(crate) fn add(&self, link: LinkId, connection: &Arc<Connection>) {
         let mut state = self.state.lock();
         let before = state.ports.insert(link, Port::Live(Arc::clone(connection)));
         if let Some(Port::Starting(waiting)) = before {
@@ -68,7 +68,7 @@ impl Router {
     }
 
     /// Enters a connection that is about to be made: what goes to it waits.
-    pub(super) fn starting(&self, link: LinkId) {
+    pub(crate) fn starting(&self, link: LinkId) {
         self.state.lock().ports.insert(link, Port::Starting(Waiting::default()));
     }
 
@@ -84,17 +84,17 @@ impl Router {
     }
 
     /// Looks at the routes.
-    pub(super) fn with<R>(&self, look: impl FnOnce(&Routes) -> R) -> R {
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&Routes) -> R) -> R {
         look(&self.state.lock().routes)
     }
 
     /// How many live requests `link` answers.
-    pub(super) fn load(&self, link: LinkId) -> usize {
+    pub(crate) fn load(&self, link: LinkId) -> usize {
         self.with(|routes| routes.live().filter(|route| route.server.link == link).count())
     }
 
     /// A REQ came from `link` and goes to `to`. Answered with ERR if it cannot.
-    pub(super) fn open(&self, link: LinkId, mut frame: Frame, to: Destination) {
+    pub(crate) fn open(&self, link: LinkId, mut frame: Frame, to: Destination) {
         let asker = End { link, flow: frame.flow_key() };
         let server = End { link: to.link, flow: to.flow };
         let opened = now();
@@ -140,7 +140,7 @@ impl Router {
     }
 
     /// Passes on a frame of a request that came from `link`.
-    pub(super) fn relay(&self, link: LinkId, frame: Frame) -> Result<(), Unroutable> {
+    pub(crate) fn relay(&self, link: LinkId, frame: Frame) -> Result<(), Unroutable> {
         let mut state = self.state.lock();
         let at = state.routes.belongs(link, &frame);
         let Some((way, route)) = state.routes.find(at) else {
@@ -255,7 +255,7 @@ impl Router {
     }
 
     /// `link` is gone: what it answered fails, what it asked for is cancelled.
-    pub(super) fn gone(&self, link: LinkId, reason: &Reason) {
+    pub(crate) fn gone(&self, link: LinkId, reason: &Reason) {
         let ends = {
             let mut state = self.state.lock();
             state.ports.remove(&link);

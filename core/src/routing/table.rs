@@ -12,21 +12,21 @@ use crate::request::NAME;
 use super::tally::{StreamTally, Way};
 
 /// One connection of a relay.
-pub(super) type LinkId = u64;
+pub(crate) type LinkId = u64;
 
 /// One end of a request: the connection, and the ids that its frames carry there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct End {
-    pub(super) link: LinkId,
-    pub(super) flow: FlowKey,
+pub(crate) struct End {
+    pub(crate) link: LinkId,
+    pub(crate) flow: FlowKey,
 }
 
 /// Streams that one request may open in one direction, as at its ends.
-pub(super) const STREAMS: usize = 1024;
+pub(crate) const STREAMS: usize = 1024;
 
 /// Whether a frame may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Noted {
+pub(crate) enum Noted {
     Passes,
     /// A chunk beyond its stream's window (L12).
     Overrun,
@@ -38,7 +38,7 @@ pub(super) enum Noted {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// Its handler's END.
     End,
     /// Its handler's ERR.
@@ -52,7 +52,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Ending::End => "end",
             Ending::Err => "err",
@@ -64,47 +64,47 @@ impl Ending {
 }
 
 /// One live request.
-pub(super) struct Route {
+pub(crate) struct Route {
     /// Who asked.
-    pub(super) asker: End,
+    pub(crate) asker: End,
     /// Who answers.
-    pub(super) server: End,
-    pub(super) cap: String,
+    pub(crate) server: End,
+    pub(crate) cap: String,
     /// A call that a handler made, and not one from outside.
-    pub(super) is_peer: bool,
+    pub(crate) is_peer: bool,
     /// The request whose handler asked for this one.
-    pub(super) parent: Option<End>,
-    pub(super) phase: Phase,
+    pub(crate) parent: Option<End>,
+    pub(crate) phase: Phase,
     /// Its terminal has passed.
-    pub(super) ending: Option<Ending>,
+    pub(crate) ending: Option<Ending>,
     /// The END or ERR of its arguments, once it has passed.
-    pub(super) asked: Option<FrameType>,
+    pub(crate) asked: Option<FrameType>,
     /// This relay is also who answers, through a switch beyond: what is left of its arguments has
     /// come back.
-    pub(super) came_back: bool,
+    pub(crate) came_back: bool,
     /// Chunks that each of its streams may send before the first grant.
-    pub(super) window: u64,
-    pub(super) streams: BTreeMap<(Way, Option<String>), StreamTally>,
-    pub(super) opened: Instant,
-    pub(super) last: Instant,
+    pub(crate) window: u64,
+    pub(crate) streams: BTreeMap<(Way, Option<String>), StreamTally>,
+    pub(crate) opened: Instant,
+    pub(crate) last: Instant,
 }
 
 /// What is kept of an ended request.
 #[derive(Clone, Debug)]
-pub(super) struct Summary {
-    pub(super) asker: End,
-    pub(super) server: End,
-    pub(super) cap: String,
-    pub(super) is_peer: bool,
-    pub(super) ending: Ending,
-    pub(super) lifetime_ms: u64,
-    pub(super) frames: (u64, u64),
-    pub(super) bytes: (u64, u64),
+pub(crate) struct Summary {
+    pub(crate) asker: End,
+    pub(crate) server: End,
+    pub(crate) cap: String,
+    pub(crate) is_peer: bool,
+    pub(crate) ending: Ending,
+    pub(crate) lifetime_ms: u64,
+    pub(crate) frames: (u64, u64),
+    pub(crate) bytes: (u64, u64),
 }
 
 /// Why a request is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// A live request of this asker has this id.
     Live,
     /// It had one lately: an id is used once.
@@ -115,7 +115,7 @@ pub(super) enum Refused {
 
 /// The requests of one relay, by both of their ends.
 #[derive(Default)]
-pub(super) struct Routes {
+pub(crate) struct Routes {
     live: HashMap<End, Route>,
     /// The end that answers → the end that asked, which is the key of `live`.
     served: HashMap<End, End>,
@@ -126,7 +126,7 @@ pub(super) struct Routes {
 
 impl Routes {
     /// Lets a request in.
-    pub(super) fn open(&mut self, route: Route, limit: usize) -> Result<(), Refused> {
+    pub(crate) fn open(&mut self, route: Route, limit: usize) -> Result<(), Refused> {
         let asker = route.asker;
         let live = self.live.contains_key(&asker) || self.served.contains_key(&route.server);
         match disposition::register(false, live, count(self.live.len()), count(limit)) {
@@ -144,7 +144,7 @@ impl Routes {
     }
 
     /// The live request that a frame which came from `end` belongs to, and which way it goes.
-    pub(super) fn find(&mut self, end: End) -> Option<(Way, &mut Route)> {
+    pub(crate) fn find(&mut self, end: End) -> Option<(Way, &mut Route)> {
         if let Some(asker) = self.served.get(&end) {
             return self.live.get_mut(asker).map(|route| (Way::ToAsker, route));
         }
@@ -156,7 +156,7 @@ impl Routes {
     /// A switch beyond may leave its number on what answers a call that came from here. If it gave
     /// the call to this relay to answer, that number also names the request, which comes back here:
     /// then the frame is told by what each side has sent of its kind and stream.
-    pub(super) fn belongs(&mut self, link: LinkId, frame: &Frame) -> End {
+    pub(crate) fn belongs(&mut self, link: LinkId, frame: &Frame) -> End {
         let numbered = End { link, flow: frame.flow_key() };
         let plain = End { link, flow: FlowKey::new(frame.id, None) };
         if numbered == plain {
@@ -206,7 +206,7 @@ impl Routes {
 
     /// Who answers at `numbered` has ended it. If the call came from here, a switch beyond drops what
     /// is not on its way by now.
-    pub(super) fn answered(&mut self, numbered: End) {
+    pub(crate) fn answered(&mut self, numbered: End) {
         let plain = End { flow: FlowKey::new(numbered.flow.id, None), ..numbered };
         let Some(asker) = self.served.get(&plain) else { return };
         if let Some(call) = self.live.get_mut(asker) {
@@ -215,7 +215,7 @@ impl Routes {
     }
 
     /// What becomes of a frame that came from `end`.
-    pub(super) fn dispose(&self, end: End) -> Disposition {
+    pub(crate) fn dispose(&self, end: End) -> Disposition {
         let live = self.live.contains_key(&end) || self.served.contains_key(&end);
         disposition::dispose(live, self.ended_lately(end))
     }
@@ -225,7 +225,7 @@ impl Routes {
     }
 
     /// Ends a request, once: it leaves nothing but a summary (L7).
-    pub(super) fn end(&mut self, asker: End, ending: Ending, now: Instant) -> Option<Route> {
+    pub(crate) fn end(&mut self, asker: End, ending: Ending, now: Instant) -> Option<Route> {
         let route = self.live.remove(&asker)?;
         self.served.remove(&route.server);
         let ending = route.ending.unwrap_or(ending); // the first way to end stays
@@ -255,13 +255,13 @@ impl Routes {
     }
 
     /// The requests that `link` asked for or answers, by who asked.
-    pub(super) fn of_link(&self, link: LinkId) -> Vec<End> {
+    pub(crate) fn of_link(&self, link: LinkId) -> Vec<End> {
         let touches = |route: &&Route| route.asker.link == link || route.server.link == link;
         self.live.values().filter(touches).map(|route| route.asker).collect()
     }
 
     /// The requests that the handler of `parent` asked for, children of children included.
-    pub(super) fn descendants(&self, parent: End) -> Vec<End> {
+    pub(crate) fn descendants(&self, parent: End) -> Vec<End> {
         let mut found = vec![parent];
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
@@ -275,35 +275,35 @@ impl Routes {
     }
 
     /// The request that the handler on `link` knows as `id`, for a call that names it its parent.
-    pub(super) fn served_as(&self, link: LinkId, id: MessageId) -> Option<End> {
+    pub(crate) fn served_as(&self, link: LinkId, id: MessageId) -> Option<End> {
         let mut served = self.served.iter();
         served.find(|(end, _)| end.link == link && end.flow.id == id).map(|(_, asker)| *asker)
     }
 
-    pub(super) fn live(&self) -> impl Iterator<Item = &Route> {
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Route> {
         self.live.values()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.live.len()
     }
 
-    pub(super) fn ended(&self) -> impl Iterator<Item = &Summary> {
+    pub(crate) fn ended(&self) -> impl Iterator<Item = &Summary> {
         self.ended.iter()
     }
 
-    pub(super) fn registered(&self) -> u64 {
+    pub(crate) fn registered(&self) -> u64 {
         self.registered
     }
 
-    pub(super) fn by_ending(&self) -> &BTreeMap<Ending, u64> {
+    pub(crate) fn by_ending(&self) -> &BTreeMap<Ending, u64> {
         &self.by_ending
     }
 }
 
 impl Route {
     /// Counts a frame, and answers whether it may pass.
-    pub(super) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> Noted {
+    pub(crate) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> Noted {
         self.last = now;
         self.phase = self.phase.passed(frame.frame_type);
         let mut key = match frame.frame_type {
@@ -346,7 +346,7 @@ impl Route {
     }
 }
 
-pub(super) fn millis(elapsed: std::time::Duration) -> u64 {
+pub(crate) fn millis(elapsed: std::time::Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 

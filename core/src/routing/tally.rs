@@ -5,7 +5,7 @@ use crate::model::ledger::Balance;
 
 /// Which way a frame goes through a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// From who asked to who answers: arguments, and grants for results.
     ToServer,
     /// From who answers to who asked: results, and grants for arguments.
@@ -13,7 +13,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) const fn back(self) -> Self {
+    pub(crate) const fn back(self) -> Self {
         match self {
             Way::ToServer => Way::ToAsker,
             Way::ToAsker => Way::ToServer,
@@ -24,25 +24,25 @@ impl Way {
 /// Counters of one stream, in the way its chunks go; its grants, which go the other way, are seen in
 /// `balance` alone.
 #[derive(Clone, Debug)]
-pub(super) struct StreamTally {
-    pub(super) frames: u64,
-    pub(super) bytes: u64,
-    pub(super) chunks: u64,
+pub(crate) struct StreamTally {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) chunks: u64,
     /// The remaining window, as a bystander counts it.
-    pub(super) balance: Balance,
-    pub(super) unbounded: bool,
-    pub(super) ended: bool,
+    pub(crate) balance: Balance,
+    pub(crate) unbounded: bool,
+    pub(crate) ended: bool,
 }
 
 impl StreamTally {
-    pub(super) fn new(window: u64) -> Self {
+    pub(crate) fn new(window: u64) -> Self {
         let balance = Balance::seeded(window);
         StreamTally { frames: 0, bytes: 0, chunks: 0, balance, unbounded: false, ended: false }
     }
 
     /// Counts a frame. False for a chunk that nobody granted (L12): it is not counted and must not
     /// pass.
-    pub(super) fn note(&mut self, frame: &Frame) -> bool {
+    pub(crate) fn note(&mut self, frame: &Frame) -> bool {
         match frame.frame_type {
             FrameType::Credit => {
                 self.balance = self.balance.earn(frame.credit.unwrap_or_default());
@@ -67,7 +67,7 @@ impl StreamTally {
     }
 
     /// The remaining window as one number; below zero, a sender ran past it.
-    pub(super) fn outstanding(&self) -> i64 {
+    pub(crate) fn outstanding(&self) -> i64 {
         let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         match self.balance {
             Balance::Left(n) => bounded(n),

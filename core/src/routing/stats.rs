@@ -1,4 +1,4 @@
-//! A relay's figures as JSON. Entries that are zero are left out of the maps.
+//! The figures of what goes through, as JSON. Entries that are zero are left out of the maps.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::frame::MessageId;
 use crate::model::phase::Phase;
 use crate::time::now;
 
-pub(super) fn switch(
+/// What goes through it now, what ended lately, and what was lost.
+pub(crate) fn figures(
     routes: &Routes,
     names: &BTreeMap<LinkId, String>,
     losses: &Snapshot,
-    hosts: Map<String, Json>,
 ) -> Json {
     let mut live: Vec<_> = routes.live().collect();
     live.sort_by_key(|route| route.asker.flow.id.to_string());
@@ -30,7 +30,6 @@ pub(super) fn switch(
         },
         "drops": losses.drops_json(),
         "stragglers": losses.stragglers_json(),
-        "hosts": hosts,
     })
 }
 
