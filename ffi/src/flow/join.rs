@@ -7,7 +7,7 @@ use super::blueprint::{Sink, Source, put_source};
 use super::callback::{Callback, Chooser};
 use super::edge::{EdgeOptions, edge};
 use super::element::Held;
-use super::shape::group;
+use super::shape::lists;
 use crate::border::{self, invalid};
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn sluice_source_zip(
     guard(|| {
         let sources = all(sources, count, |source| source.0.clone())?;
         let zipped = Core::combine(sources).map_mat(flat);
-        put_source(out, zipped.via(Flow::try_map(group)).named("zip"))
+        put_source(out, zipped.named("zip").via(lists()))
     })
 }
 

@@ -12,11 +12,16 @@ use sluicegate::{Error, ErrorKind};
 
 /// A flow of lists as a flow of elements whose value is a `sluice_elements`.
 pub(super) fn grouped(flow: &Core<Held, Vec<Held>, NotUsed>) -> Core<Held, Held> {
-    flow.via(Core::try_map(group))
+    flow.via(lists())
+}
+
+/// Makes a list of each group, under a name that tells it from the stage that groups.
+pub(super) fn lists() -> Core<Vec<Held>, Held> {
+    Core::try_map(group).named("lists")
 }
 
 /// Several elements as one.
-pub(super) fn group(elements: Vec<Held>) -> Result<Held, Error> {
+fn group(elements: Vec<Held>) -> Result<Held, Error> {
     Held::list(elements).map_err(|_| {
         Error::new(ErrorKind::LimitReached, "no handle is left for a group of elements")
     })
@@ -44,7 +49,7 @@ pub unsafe extern "C" fn sluice_flow_batch(
             u64::MAX => Core::batch(n)?,
             _ => Core::batch_within(n, std::time::Duration::from_micros(micros))?,
         };
-        put_flow(out, &grouped(&batch).named("batch"))
+        put_flow(out, &grouped(&batch))
     })
 }
 
@@ -64,7 +69,7 @@ pub unsafe extern "C" fn sluice_flow_batch_bytes(
 ) -> Status {
     guard_with(err, || {
         let batch = Core::batch_bytes(bytes, Held::bytes)?;
-        put_flow(out, &grouped(&batch).named("batch"))
+        put_flow(out, &grouped(&batch))
     })
 }
 
@@ -83,7 +88,7 @@ pub unsafe extern "C" fn sluice_flow_sliding(
     out: *mut *mut Flow,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || put_flow(out, &grouped(&Core::sliding(size, step)?).named("sliding")))
+    guard_with(err, || put_flow(out, &grouped(&Core::sliding(size, step)?)))
 }
 
 /// Asks for elements a page at a time: the next `size` once no more than `mark` are left of it.
