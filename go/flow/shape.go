@@ -23,6 +23,9 @@ func lists[T any](core *capi.Flow, err *capi.Error) Flow[T, []T] {
 	if err != nil {
 		return Flow[T, []T]{err: fromCore(err)}
 	}
+	if slices, err = slices.Named("slices"); err != nil {
+		return Flow[T, []T]{err: fromCore(err)}
+	}
 	return stage[T, []T](core.Via(slices))
 }
 
