@@ -134,6 +134,11 @@ pub fn descriptor_feed(
 }
 
 impl FeedCore {
+    /// The consumer's side.
+    pub(crate) fn feed(&self) -> Feed {
+        self.feed.clone()
+    }
+
     fn capture(&self) -> Result<&FeedSender, Error> {
         self.capture.as_ref().ok_or_else(|| {
             let message = "this feed captures by itself: nothing is pushed into it";

@@ -154,6 +154,14 @@ pub(crate) struct Lent {
     meta: Bytes,
 }
 
+impl Lent {
+    /// Lends kind, payload and metadata, the last two as an address and a count.
+    pub(crate) fn lend<R>(&self, to: impl FnOnce(u8, (u64, u64), (u64, u64)) -> R) -> R {
+        let at = |bytes: &Bytes| (address(bytes), bytes.len() as u64);
+        to(self.kind, at(&self.payload), at(&self.meta))
+    }
+}
+
 impl From<Item> for Lent {
     fn from(item: Item) -> Self {
         let (kind, payload) = match item.value {

@@ -78,7 +78,7 @@ public struct FeedMeta: Sendable, Hashable {
 public final class Feed: AsyncSequence, Sendable {
   public typealias Element = Item
 
-  private let core: FeedCore
+  let core: FeedCore
 
   /// A feed that your own source pushes into. Throws `invalidArgument` for a ring of nothing.
   /// `format` says what is captured, a map: the metadata of the stream that the feed is served to.

@@ -27,20 +27,30 @@ extension ItemsOp {
   private func item(at index: UInt64) throws(SluicegateError) -> Item {
     // Core's buffers are good until this operation is released.
     defer { withExtendedLifetime(self) {} }
-    let payload = borrow(address(index: index), size(index: index))
+    return try Item(
+      kind: kind(index: index), payload: borrowed(address(index: index), size(index: index)),
+      meta: borrowed(metaAddress(index: index), metaSize(index: index)))
+  }
+}
+
+/// Bytes that core lends, to be read for as long as it does.
+func borrowed(_ address: UInt64, _ count: UInt64) -> UnsafeRawBufferPointer {
+  guard count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+  return UnsafeRawBufferPointer(
+    start: UnsafeRawPointer(bitPattern: UInt(address)), count: Int(count))
+}
+
+extension Item {
+  /// An item out of what core lends, copied.
+  init(
+    kind: UInt8, payload: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer
+  ) throws(SluicegateError) {
     let value: Value =
-      switch kind(index: index) {
+      switch kind {
       case 0: .bytes(Array(payload))
       case 1: .text(String(decoding: payload, as: UTF8.self))
       default: try Value(encoded: payload)
       }
-    let meta = borrow(metaAddress(index: index), metaSize(index: index))
-    return Item(value: value, meta: meta.isEmpty ? nil : try Value(encoded: meta))
-  }
-
-  private func borrow(_ address: UInt64, _ count: UInt64) -> UnsafeRawBufferPointer {
-    guard count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return UnsafeRawBufferPointer(
-      start: UnsafeRawPointer(bitPattern: UInt(address)), count: Int(count))
+    self.init(value: value, meta: meta.isEmpty ? nil : try Value(encoded: meta))
   }
 }

@@ -654,6 +654,222 @@ fileprivate struct FfiConverterData: FfiConverterRustBuffer {
 
 
 /**
+ * Begins work of Swift's.
+ */
+public protocol Begins: AnyObject, Sendable {
+
+    /**
+     * Begins work on an element, whose token is lent for the length of the call; its end settles the
+     * promise.
+     */
+    func begin(token: UInt64, promise: PromiseCore)  -> Job
+
+}
+/**
+ * Begins work of Swift's.
+ */
+open class BeginsImpl: Begins, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_begins(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_begins(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Begins work on an element, whose token is lent for the length of the call; its end settles the
+     * promise.
+     */
+open func begin(token: UInt64, promise: PromiseCore) -> Job  {
+    return try!  FfiConverterTypeJob_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_begins_begin(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),
+        FfiConverterTypePromiseCore_lower(promise),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceBegins {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceBegins = UniffiVTableCallbackInterfaceBegins(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeBegins.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Begins: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeBegins.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Begins: handle missing in uniffiClone")
+            }
+        },
+        begin: { (
+            uniffiHandle: UInt64,
+            token: UInt64,
+            promise: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<UInt64>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Job in
+                guard let uniffiObj = try? FfiConverterTypeBegins.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.begin(
+                     token: try FfiConverterUInt64.lift(token),
+                     promise: try FfiConverterTypePromiseCore_lift(promise)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeJob_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceBegins> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceBegins>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitBegins() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_begins(UniffiCallbackInterfaceBegins.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeBegins: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Begins>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Begins
+
+    public static func lift(_ handle: UInt64) throws -> Begins {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return BeginsImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Begins) -> UInt64 {
+         if let rustImpl = value as? BeginsImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Begins {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Begins, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeBegins_lift(_ handle: UInt64) throws -> Begins {
+    return try FfiConverterTypeBegins.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeBegins_lower(_ value: Begins) -> UInt64 {
+    return FfiConverterTypeBegins.lower(value)
+}
+
+
+
+
+
+
+/**
  * Wakes a Swift task. Fired at most once for each poll, from any thread, with no lock of core
  * held. It must not wait.
  */
@@ -1163,6 +1379,11 @@ public func FfiConverterTypeCallCore_lower(_ value: CallCore) -> UInt64 {
 public protocol CompletionCoreProtocol: AnyObject, Sendable {
 
     /**
+     * Rings `bell` once it is settled, on the thread that settles it, or at once.
+     */
+    func onSettled(bell: Bell)
+
+    /**
      * 0 pending, 1 success, 2 failure, 3 cancelled.
      */
     func status()  -> UInt8
@@ -1228,6 +1449,18 @@ open class CompletionCore: CompletionCoreProtocol, @unchecked Sendable {
 
 
 
+
+    /**
+     * Rings `bell` once it is settled, on the thread that settles it, or at once.
+     */
+open func onSettled(bell: Bell)  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_completioncore_on_settled(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeBell_lower(bell),uniffiCallStatus
+    )
+}
+}
 
     /**
      * 0 pending, 1 success, 2 failure, 3 cancelled.
@@ -2569,7 +2802,7 @@ public func FfiConverterTypeFeedCore_lower(_ value: FeedCore) -> UInt64 {
 
 
 /**
- * Rows fetched as many at a time as are asked for: `function` gets no tokens and asks `request`.
+ * Rows fetched as many at a time as are asked for.
  */
 public protocol Fetcher: AnyObject, Sendable {
 
@@ -2580,7 +2813,7 @@ public protocol Fetcher: AnyObject, Sendable {
 
 }
 /**
- * Rows fetched as many at a time as are asked for: `function` gets no tokens and asks `request`.
+ * Rows fetched as many at a time as are asked for.
  */
 open class FetcherImpl: Fetcher, @unchecked Sendable {
     fileprivate let handle: UInt64
@@ -5034,6 +5267,213 @@ public func FfiConverterTypeItemsOp_lower(_ value: ItemsOp) -> UInt64 {
 
 
 /**
+ * Work of Swift's in progress.
+ */
+public protocol Job: AnyObject, Sendable {
+
+    /**
+     * Nobody waits for it any more. Must not wait.
+     */
+    func cancel()
+
+}
+/**
+ * Work of Swift's in progress.
+ */
+open class JobImpl: Job, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_job(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_job(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Nobody waits for it any more. Must not wait.
+     */
+open func cancel()  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_job_cancel(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceJob {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceJob = UniffiVTableCallbackInterfaceJob(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeJob.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Job: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeJob.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Job: handle missing in uniffiClone")
+            }
+        },
+        cancel: { (
+            uniffiHandle: UInt64,
+            uniffiOutReturn: UnsafeMutableRawPointer,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> () in
+                guard let uniffiObj = try? FfiConverterTypeJob.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.cancel(
+                )
+            }
+
+
+            let writeReturn = { () }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceJob> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceJob>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitJob() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_job(UniffiCallbackInterfaceJob.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeJob: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Job>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Job
+
+    public static func lift(_ handle: UInt64) throws -> Job {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return JobImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Job) -> UInt64 {
+         if let rustImpl = value as? JobImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Job {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Job, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeJob_lift(_ handle: UInt64) throws -> Job {
+    return try FfiConverterTypeJob.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeJob_lower(_ value: Job) -> UInt64 {
+    return FfiConverterTypeJob.lower(value)
+}
+
+
+
+
+
+
+/**
  * Swift's side of the elements that core holds.
  */
 public protocol Keeper: AnyObject, Sendable {
@@ -5238,6 +5678,434 @@ public func FfiConverterTypeKeeper_lift(_ handle: UInt64) throws -> Keeper {
 #endif
 public func FfiConverterTypeKeeper_lower(_ value: Keeper) -> UInt64 {
     return FfiConverterTypeKeeper.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Swift's side of keys, which are tokens too.
+ */
+public protocol Keys: AnyObject, Sendable {
+
+    /**
+     * The key of an element, handed over.
+     */
+    func key(token: UInt64)  -> Reply
+
+    /**
+     * The hash of a key.
+     */
+    func hash(key: UInt64)  -> UInt64
+
+    /**
+     * True if two keys are the same.
+     */
+    func same(left: UInt64, right: UInt64)  -> Bool
+
+}
+/**
+ * Swift's side of keys, which are tokens too.
+ */
+open class KeysImpl: Keys, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_keys(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_keys(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The key of an element, handed over.
+     */
+open func key(token: UInt64) -> Reply  {
+    return try!  FfiConverterTypeReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_keys_key(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The hash of a key.
+     */
+open func hash(key: UInt64) -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_keys_hash(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(key),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * True if two keys are the same.
+     */
+open func same(left: UInt64, right: UInt64) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_keys_same(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(left),
+        FfiConverterUInt64.lower(right),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceKeys {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceKeys = UniffiVTableCallbackInterfaceKeys(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeKeys.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Keys: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeKeys.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Keys: handle missing in uniffiClone")
+            }
+        },
+        key: { (
+            uniffiHandle: UInt64,
+            token: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Reply in
+                guard let uniffiObj = try? FfiConverterTypeKeys.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.key(
+                     token: try FfiConverterUInt64.lift(token)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        },
+        hash: { (
+            uniffiHandle: UInt64,
+            key: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<UInt64>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> UInt64 in
+                guard let uniffiObj = try? FfiConverterTypeKeys.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.hash(
+                     key: try FfiConverterUInt64.lift(key)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterUInt64.lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        },
+        same: { (
+            uniffiHandle: UInt64,
+            left: UInt64,
+            right: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<Int8>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Bool in
+                guard let uniffiObj = try? FfiConverterTypeKeys.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.same(
+                     left: try FfiConverterUInt64.lift(left),
+                     right: try FfiConverterUInt64.lift(right)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterBool.lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceKeys> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceKeys>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitKeys() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_keys(UniffiCallbackInterfaceKeys.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeKeys: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Keys>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Keys
+
+    public static func lift(_ handle: UInt64) throws -> Keys {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return KeysImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Keys) -> UInt64 {
+         if let rustImpl = value as? KeysImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Keys {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Keys, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKeys_lift(_ handle: UInt64) throws -> Keys {
+    return try FfiConverterTypeKeys.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKeys_lower(_ value: Keys) -> UInt64 {
+    return FfiConverterTypeKeys.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Ends a run from outside.
+ */
+public protocol KillSwitchCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * Cancels above and fails below. False if that was done before.
+     */
+    func cancel(reason: Fault?)  -> Bool
+
+}
+/**
+ * Ends a run from outside.
+ */
+open class KillSwitchCore: KillSwitchCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_killswitchcore(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_killswitchcore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Cancels above and fails below. False if that was done before.
+     */
+open func cancel(reason: Fault?) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_killswitchcore_cancel(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionTypeFault.lower(reason),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeKillSwitchCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = KillSwitchCore
+
+    public static func lift(_ handle: UInt64) throws -> KillSwitchCore {
+        return KillSwitchCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: KillSwitchCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> KillSwitchCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: KillSwitchCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKillSwitchCore_lift(_ handle: UInt64) throws -> KillSwitchCore {
+    return try FfiConverterTypeKillSwitchCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeKillSwitchCore_lower(_ value: KillSwitchCore) -> UInt64 {
+    return FfiConverterTypeKillSwitchCore.lower(value)
 }
 
 
@@ -6346,6 +7214,217 @@ public func FfiConverterTypeOutputCore_lower(_ value: OutputCore) -> UInt64 {
 
 
 /**
+ * Fetches pages.
+ */
+public protocol Pager: AnyObject, Sendable {
+
+    /**
+     * The page that begins at `cursor`, whose token is lent for the length of the call.
+     */
+    func page(cursor: UInt64)  -> PageReply
+
+}
+/**
+ * Fetches pages.
+ */
+open class PagerImpl: Pager, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_pager(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_pager(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The page that begins at `cursor`, whose token is lent for the length of the call.
+     */
+open func page(cursor: UInt64) -> PageReply  {
+    return try!  FfiConverterTypePageReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_pager_page(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(cursor),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfacePager {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfacePager = UniffiVTableCallbackInterfacePager(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypePager.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Pager: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypePager.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Pager: handle missing in uniffiClone")
+            }
+        },
+        page: { (
+            uniffiHandle: UInt64,
+            cursor: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> PageReply in
+                guard let uniffiObj = try? FfiConverterTypePager.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.page(
+                     cursor: try FfiConverterUInt64.lift(cursor)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypePageReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfacePager> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfacePager>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitPager() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_pager(UniffiCallbackInterfacePager.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypePager: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Pager>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Pager
+
+    public static func lift(_ handle: UInt64) throws -> Pager {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return PagerImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Pager) -> UInt64 {
+         if let rustImpl = value as? PagerImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Pager {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Pager, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePager_lift(_ handle: UInt64) throws -> Pager {
+    return try FfiConverterTypePager.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePager_lower(_ value: Pager) -> UInt64 {
+    return FfiConverterTypePager.lower(value)
+}
+
+
+
+
+
+
+/**
  * Core's peer.
  */
 public protocol PeerCoreProtocol: AnyObject, Sendable {
@@ -7115,6 +8194,222 @@ public func FfiConverterTypeProbeOp_lower(_ value: ProbeOp) -> UInt64 {
 
 
 /**
+ * The side that settles.
+ */
+public protocol PromiseCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The side that waits.
+     */
+    func completion()  -> CompletionCore
+
+    /**
+     * What is wrong with settling it a second time.
+     *
+     * # Errors
+     * `InvalidArgument` if it was settled before; else it is cancelled.
+     */
+    func settledBefore() throws
+
+    /**
+     * Cancels it. False if it was settled before.
+     */
+    func tryCancel(fault: Fault?)  -> Bool
+
+    /**
+     * Fails it. False if it was settled before.
+     */
+    func tryFailure(fault: Fault)  -> Bool
+
+    /**
+     * Keeps it with an element, whose token is taken over. False if it was settled before.
+     */
+    func trySuccess(token: UInt64)  -> Bool
+
+}
+/**
+ * The side that settles.
+ */
+open class PromiseCore: PromiseCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_promisecore(self.handle, $0) }
+    }
+    /**
+     * A promise, pending.
+     */
+public convenience init() {
+    let handle =
+        try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_promisecore_new(uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_promisecore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The side that waits.
+     */
+open func completion() -> CompletionCore  {
+    return try!  FfiConverterTypeCompletionCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_promisecore_completion(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What is wrong with settling it a second time.
+     *
+     * # Errors
+     * `InvalidArgument` if it was settled before; else it is cancelled.
+     */
+open func settledBefore()throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_promisecore_settled_before(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+}
+}
+
+    /**
+     * Cancels it. False if it was settled before.
+     */
+open func tryCancel(fault: Fault?) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_promisecore_try_cancel(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionTypeFault.lower(fault),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Fails it. False if it was settled before.
+     */
+open func tryFailure(fault: Fault) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_promisecore_try_failure(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeFault_lower(fault),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Keeps it with an element, whose token is taken over. False if it was settled before.
+     */
+open func trySuccess(token: UInt64) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_promisecore_try_success(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypePromiseCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = PromiseCore
+
+    public static func lift(_ handle: UInt64) throws -> PromiseCore {
+        return PromiseCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: PromiseCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> PromiseCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: PromiseCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePromiseCore_lift(_ handle: UInt64) throws -> PromiseCore {
+    return try FfiConverterTypePromiseCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePromiseCore_lower(_ value: PromiseCore) -> UInt64 {
+    return FfiConverterTypePromiseCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * An operation that answers a reason.
  */
 public protocol ReasonOpProtocol: AnyObject, Sendable {
@@ -7305,6 +8600,231 @@ public func FfiConverterTypeReasonOp_lift(_ handle: UInt64) throws -> ReasonOp {
 #endif
 public func FfiConverterTypeReasonOp_lower(_ value: ReasonOp) -> UInt64 {
     return FfiConverterTypeReasonOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Makes elements of items.
+ */
+public protocol Receiving: AnyObject, Sendable {
+
+    /**
+     * The element that an item becomes. Payload and metadata are lent for the length of the call,
+     * laid out as the items of an operation are.
+     */
+    func receive(kind: UInt8, address: UInt64, count: UInt64, metaAddress: UInt64, metaCount: UInt64)  -> Reply
+
+}
+/**
+ * Makes elements of items.
+ */
+open class ReceivingImpl: Receiving, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_receiving(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_receiving(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The element that an item becomes. Payload and metadata are lent for the length of the call,
+     * laid out as the items of an operation are.
+     */
+open func receive(kind: UInt8, address: UInt64, count: UInt64, metaAddress: UInt64, metaCount: UInt64) -> Reply  {
+    return try!  FfiConverterTypeReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_receiving_receive(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt8.lower(kind),
+        FfiConverterUInt64.lower(address),
+        FfiConverterUInt64.lower(count),
+        FfiConverterUInt64.lower(metaAddress),
+        FfiConverterUInt64.lower(metaCount),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceReceiving {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceReceiving = UniffiVTableCallbackInterfaceReceiving(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeReceiving.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Receiving: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeReceiving.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Receiving: handle missing in uniffiClone")
+            }
+        },
+        receive: { (
+            uniffiHandle: UInt64,
+            kind: UInt8,
+            address: UInt64,
+            count: UInt64,
+            metaAddress: UInt64,
+            metaCount: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Reply in
+                guard let uniffiObj = try? FfiConverterTypeReceiving.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.receive(
+                     kind: try FfiConverterUInt8.lift(kind),
+                     address: try FfiConverterUInt64.lift(address),
+                     count: try FfiConverterUInt64.lift(count),
+                     metaAddress: try FfiConverterUInt64.lift(metaAddress),
+                     metaCount: try FfiConverterUInt64.lift(metaCount)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceReceiving> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceReceiving>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitReceiving() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_receiving(UniffiCallbackInterfaceReceiving.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeReceiving: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Receiving>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Receiving
+
+    public static func lift(_ handle: UInt64) throws -> Receiving {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return ReceivingImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Receiving) -> UInt64 {
+         if let rustImpl = value as? ReceivingImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Receiving {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Receiving, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeReceiving_lift(_ handle: UInt64) throws -> Receiving {
+    return try FfiConverterTypeReceiving.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeReceiving_lower(_ value: Receiving) -> UInt64 {
+    return FfiConverterTypeReceiving.lower(value)
 }
 
 
@@ -8379,6 +9899,14 @@ public protocol RunCoreProtocol: AnyObject, Sendable {
     func hub(index: UInt64) throws  -> HubCore
 
     /**
+     * A kill switch.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+    func killSwitch(index: UInt64) throws  -> KillSwitchCore
+
+    /**
      * The control of a manual source or a publisher.
      *
      * # Errors
@@ -8493,6 +10021,22 @@ open func hub(index: UInt64)throws  -> HubCore  {
     return try  FfiConverterTypeHubCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_method_runcore_hub(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(index),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * A kill switch.
+     *
+     * # Errors
+     * `InvalidArgument` if there is none at `index`.
+     */
+open func killSwitch(index: UInt64)throws  -> KillSwitchCore  {
+    return try  FfiConverterTypeKillSwitchCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_runcore_kill_switch(
             self.uniffiCloneHandle(),
         FfiConverterUInt64.lower(index),uniffiCallStatus
     )
@@ -8624,6 +10168,14 @@ public protocol ScopeCoreProtocol: AnyObject, Sendable {
     func advance(micros: UInt64)  -> Bool
 
     /**
+     * Who waits for whom, now.
+     *
+     * # Errors
+     * `ScopeShutDown`.
+     */
+    func explain() throws  -> ScopeFacts
+
+    /**
      * How many islands run.
      */
     func running()  -> UInt64
@@ -8725,6 +10277,21 @@ open func advance(micros: UInt64) -> Bool  {
     uniffi_sluicegate_swift_fn_method_scopecore_advance(
             self.uniffiCloneHandle(),
         FfiConverterUInt64.lower(micros),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Who waits for whom, now.
+     *
+     * # Errors
+     * `ScopeShutDown`.
+     */
+open func explain()throws  -> ScopeFacts  {
+    return try  FfiConverterTypeScopeFacts_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_explain(
+            self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
 }
@@ -9021,6 +10588,217 @@ public func FfiConverterTypeSenderCore_lift(_ handle: UInt64) throws -> SenderCo
 #endif
 public func FfiConverterTypeSenderCore_lower(_ value: SenderCore) -> UInt64 {
     return FfiConverterTypeSenderCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Makes items of elements.
+ */
+public protocol Sending: AnyObject, Sendable {
+
+    /**
+     * The item that an element becomes. The token is lent for the length of the call.
+     */
+    func send(token: UInt64)  -> Outgoing
+
+}
+/**
+ * Makes items of elements.
+ */
+open class SendingImpl: Sending, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_sending(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_sending(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The item that an element becomes. The token is lent for the length of the call.
+     */
+open func send(token: UInt64) -> Outgoing  {
+    return try!  FfiConverterTypeOutgoing_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sending_send(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceSending {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceSending = UniffiVTableCallbackInterfaceSending(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeSending.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Sending: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeSending.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Sending: handle missing in uniffiClone")
+            }
+        },
+        send: { (
+            uniffiHandle: UInt64,
+            token: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Outgoing in
+                guard let uniffiObj = try? FfiConverterTypeSending.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.send(
+                     token: try FfiConverterUInt64.lift(token)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeOutgoing_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceSending> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceSending>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitSending() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_sending(UniffiCallbackInterfaceSending.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSending: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Sending>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Sending
+
+    public static func lift(_ handle: UInt64) throws -> Sending {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return SendingImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Sending) -> UInt64 {
+         if let rustImpl = value as? SendingImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Sending {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Sending, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSending_lift(_ handle: UInt64) throws -> Sending {
+    return try FfiConverterTypeSending.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSending_lower(_ value: Sending) -> UInt64 {
+    return FfiConverterTypeSending.lower(value)
 }
 
 
@@ -9381,6 +11159,130 @@ public func FfiConverterTypeSessionOp_lift(_ handle: UInt64) throws -> SessionOp
 #endif
 public func FfiConverterTypeSessionOp_lower(_ value: SessionOp) -> UInt64 {
     return FfiConverterTypeSessionOp.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Core's shuffle: transports whose reads and writes change places.
+ */
+public protocol ShuffleCoreProtocol: AnyObject, Sendable {
+
+}
+/**
+ * Core's shuffle: transports whose reads and writes change places.
+ */
+open class ShuffleCore: ShuffleCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_shufflecore(self.handle, $0) }
+    }
+    /**
+     * None yet; nothing waits longer than this for the others.
+     */
+public convenience init(limitMicros: UInt64) {
+    let handle =
+        try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_shufflecore_new(
+        FfiConverterUInt64.lower(limitMicros),uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_shufflecore(handle, $0) }
+    }
+
+
+
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeShuffleCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = ShuffleCore
+
+    public static func lift(_ handle: UInt64) throws -> ShuffleCore {
+        return ShuffleCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: ShuffleCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ShuffleCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: ShuffleCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeShuffleCore_lift(_ handle: UInt64) throws -> ShuffleCore {
+    return try FfiConverterTypeShuffleCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeShuffleCore_lower(_ value: ShuffleCore) -> UInt64 {
+    return FfiConverterTypeShuffleCore.lower(value)
 }
 
 
@@ -11415,6 +13317,10 @@ public struct EdgeFacts: Equatable, Hashable {
      */
     public var capacity: UInt64
     /**
+     * Bytes; absent: no limit.
+     */
+    public var bytes: UInt64?
+    /**
      * When it is full.
      */
     public var overflow: OverflowFacts
@@ -11426,9 +13332,13 @@ public struct EdgeFacts: Equatable, Hashable {
          * Elements.
          */capacity: UInt64,
         /**
+         * Bytes; absent: no limit.
+         */bytes: UInt64?,
+        /**
          * When it is full.
          */overflow: OverflowFacts) {
         self.capacity = capacity
+        self.bytes = bytes
         self.overflow = overflow
     }
 
@@ -11449,12 +13359,14 @@ public struct FfiConverterTypeEdgeFacts: FfiConverterRustBuffer {
         return
             try EdgeFacts(
                 capacity: FfiConverterUInt64.read(from: &buf),
+                bytes: FfiConverterOptionUInt64.read(from: &buf),
                 overflow: FfiConverterTypeOverflowFacts.read(from: &buf)
         )
     }
 
     public static func write(_ value: EdgeFacts, into buf: inout [UInt8]) {
         FfiConverterUInt64.write(value.capacity, into: &buf)
+        FfiConverterOptionUInt64.write(value.bytes, into: &buf)
         FfiConverterTypeOverflowFacts.write(value.overflow, into: &buf)
     }
 }
@@ -11680,6 +13592,105 @@ public func FfiConverterTypeFault_lift(_ buf: RustBuffer) throws -> Fault {
 #endif
 public func FfiConverterTypeFault_lower(_ value: Fault) -> RustBuffer {
     return FfiConverterTypeFault.lower(value)
+}
+
+
+/**
+ * What goes wrong with one transport.
+ */
+public struct FaultFacts {
+    /**
+     * What everything is drawn from.
+     */
+    public var seed: UInt64
+    /**
+     * Each read or write first waits up to so many microseconds.
+     */
+    public var delayMicros: UInt64
+    /**
+     * Reads and writes take a part.
+     */
+    public var splits: Bool
+    /**
+     * It ends after so many bytes.
+     */
+    public var cutAfter: UInt64?
+    /**
+     * Its reads and writes change places with those of others.
+     */
+    public var shuffle: ShuffleCore?
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * What everything is drawn from.
+         */seed: UInt64,
+        /**
+         * Each read or write first waits up to so many microseconds.
+         */delayMicros: UInt64,
+        /**
+         * Reads and writes take a part.
+         */splits: Bool,
+        /**
+         * It ends after so many bytes.
+         */cutAfter: UInt64?,
+        /**
+         * Its reads and writes change places with those of others.
+         */shuffle: ShuffleCore?) {
+        self.seed = seed
+        self.delayMicros = delayMicros
+        self.splits = splits
+        self.cutAfter = cutAfter
+        self.shuffle = shuffle
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension FaultFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeFaultFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> FaultFacts {
+        return
+            try FaultFacts(
+                seed: FfiConverterUInt64.read(from: &buf),
+                delayMicros: FfiConverterUInt64.read(from: &buf),
+                splits: FfiConverterBool.read(from: &buf),
+                cutAfter: FfiConverterOptionUInt64.read(from: &buf),
+                shuffle: FfiConverterOptionTypeShuffleCore.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: FaultFacts, into buf: inout [UInt8]) {
+        FfiConverterUInt64.write(value.seed, into: &buf)
+        FfiConverterUInt64.write(value.delayMicros, into: &buf)
+        FfiConverterBool.write(value.splits, into: &buf)
+        FfiConverterOptionUInt64.write(value.cutAfter, into: &buf)
+        FfiConverterOptionTypeShuffleCore.write(value.shuffle, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFaultFacts_lift(_ buf: RustBuffer) throws -> FaultFacts {
+    return try FfiConverterTypeFaultFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeFaultFacts_lower(_ value: FaultFacts) -> RustBuffer {
+    return FfiConverterTypeFaultFacts.lower(value)
 }
 
 
@@ -12396,6 +14407,75 @@ public func FfiConverterTypeOutputDeclaration_lower(_ value: OutputDeclaration) 
 
 
 /**
+ * Who waits for whom in a scope.
+ */
+public struct ScopeFacts: Equatable, Hashable {
+    /**
+     * As every language writes it.
+     */
+    public var json: String
+    /**
+     * In words.
+     */
+    public var text: String
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * As every language writes it.
+         */json: String,
+        /**
+         * In words.
+         */text: String) {
+        self.json = json
+        self.text = text
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension ScopeFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeScopeFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ScopeFacts {
+        return
+            try ScopeFacts(
+                json: FfiConverterString.read(from: &buf),
+                text: FfiConverterString.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: ScopeFacts, into buf: inout [UInt8]) {
+        FfiConverterString.write(value.json, into: &buf)
+        FfiConverterString.write(value.text, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeScopeFacts_lift(_ buf: RustBuffer) throws -> ScopeFacts {
+    return try FfiConverterTypeScopeFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeScopeFacts_lower(_ value: ScopeFacts) -> RustBuffer {
+    return FfiConverterTypeScopeFacts.lower(value)
+}
+
+
+/**
  * The two counters of a stage.
  */
 public struct StageFacts: Equatable, Hashable {
@@ -12423,6 +14503,10 @@ public struct StageFacts: Equatable, Hashable {
      * Discarded by an overflow strategy.
      */
     public var lost: UInt64
+    /**
+     * Came after the end and was dropped.
+     */
+    public var late: UInt64
 
     // Default memberwise initializers are never public by default, so we
     // declare one manually.
@@ -12444,13 +14528,17 @@ public struct StageFacts: Equatable, Hashable {
          */passed: UInt64,
         /**
          * Discarded by an overflow strategy.
-         */lost: UInt64) {
+         */lost: UInt64,
+        /**
+         * Came after the end and was dropped.
+         */late: UInt64) {
         self.name = name
         self.downstream = downstream
         self.upstream = upstream
         self.held = held
         self.passed = passed
         self.lost = lost
+        self.late = late
     }
 
 
@@ -12474,7 +14562,8 @@ public struct FfiConverterTypeStageFacts: FfiConverterRustBuffer {
                 upstream: FfiConverterUInt64.read(from: &buf),
                 held: FfiConverterUInt64.read(from: &buf),
                 passed: FfiConverterUInt64.read(from: &buf),
-                lost: FfiConverterUInt64.read(from: &buf)
+                lost: FfiConverterUInt64.read(from: &buf),
+                late: FfiConverterUInt64.read(from: &buf)
         )
     }
 
@@ -12485,6 +14574,7 @@ public struct FfiConverterTypeStageFacts: FfiConverterRustBuffer {
         FfiConverterUInt64.write(value.held, into: &buf)
         FfiConverterUInt64.write(value.passed, into: &buf)
         FfiConverterUInt64.write(value.lost, into: &buf)
+        FfiConverterUInt64.write(value.late, into: &buf)
     }
 }
 
@@ -13586,6 +15676,97 @@ public func FfiConverterTypeOfferFacts_lower(_ value: OfferFacts) -> RustBuffer 
 
 
 /**
+ * What an element is on the wire.
+ */
+
+public enum Outgoing: Equatable, Hashable {
+
+    /**
+     * An item.
+     */
+    case item(
+        /**
+         * Its value, CBOR.
+         */value: Data,
+        /**
+         * Its metadata, CBOR.
+         */meta: Data?
+    )
+    /**
+     * It threw.
+     */
+    case thrown(
+        /**
+         * What.
+         */fault: Fault
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension Outgoing: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeOutgoing: FfiConverterRustBuffer {
+    typealias SwiftType = Outgoing
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Outgoing {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .item(value: try FfiConverterData.read(from: &buf), meta: try FfiConverterOptionData.read(from: &buf)
+        )
+
+        case 2: return .thrown(fault: try FfiConverterTypeFault.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: Outgoing, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case let .item(value,meta):
+            writeInt(&buf, Int32(1))
+            FfiConverterData.write(value, into: &buf)
+            FfiConverterOptionData.write(meta, into: &buf)
+
+
+        case let .thrown(fault):
+            writeInt(&buf, Int32(2))
+            FfiConverterTypeFault.write(fault, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOutgoing_lift(_ buf: RustBuffer) throws -> Outgoing {
+    return try FfiConverterTypeOutgoing.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeOutgoing_lower(_ value: Outgoing) -> RustBuffer {
+    return FfiConverterTypeOutgoing.lower(value)
+}
+
+
+
+/**
  * What becomes of an element that finds its edge full.
  */
 
@@ -13696,6 +15877,97 @@ public func FfiConverterTypeOverflowFacts_lift(_ buf: RustBuffer) throws -> Over
 #endif
 public func FfiConverterTypeOverflowFacts_lower(_ value: OverflowFacts) -> RustBuffer {
     return FfiConverterTypeOverflowFacts.lower(value)
+}
+
+
+
+/**
+ * What one page holds. Tokens in it are handed over.
+ */
+
+public enum PageReply: Equatable, Hashable {
+
+    /**
+     * A page.
+     */
+    case page(
+        /**
+         * The tokens of its rows.
+         */rows: [UInt64],
+        /**
+         * Where the next one begins; absent behind the last.
+         */next: UInt64?
+    )
+    /**
+     * It threw.
+     */
+    case thrown(
+        /**
+         * What.
+         */fault: Fault
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension PageReply: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypePageReply: FfiConverterRustBuffer {
+    typealias SwiftType = PageReply
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> PageReply {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .page(rows: try FfiConverterSequenceUInt64.read(from: &buf), next: try FfiConverterOptionUInt64.read(from: &buf)
+        )
+
+        case 2: return .thrown(fault: try FfiConverterTypeFault.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: PageReply, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case let .page(rows,next):
+            writeInt(&buf, Int32(1))
+            FfiConverterSequenceUInt64.write(rows, into: &buf)
+            FfiConverterOptionUInt64.write(next, into: &buf)
+
+
+        case let .thrown(fault):
+            writeInt(&buf, Int32(2))
+            FfiConverterTypeFault.write(fault, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePageReply_lift(_ buf: RustBuffer) throws -> PageReply {
+    return try FfiConverterTypePageReply.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypePageReply_lower(_ value: PageReply) -> RustBuffer {
+    return FfiConverterTypePageReply.lower(value)
 }
 
 
@@ -13897,6 +16169,14 @@ public enum Reply: Equatable, Hashable {
      */
     case no
     /**
+     * A number.
+     */
+    case number(
+        /**
+         * The number.
+         */number: UInt64
+    )
+    /**
      * These elements.
      */
     case values(
@@ -13937,10 +16217,13 @@ public struct FfiConverterTypeReply: FfiConverterRustBuffer {
 
         case 2: return .no
 
-        case 3: return .values(tokens: try FfiConverterSequenceUInt64.read(from: &buf)
+        case 3: return .number(number: try FfiConverterUInt64.read(from: &buf)
         )
 
-        case 4: return .thrown(fault: try FfiConverterTypeFault.read(from: &buf)
+        case 4: return .values(tokens: try FfiConverterSequenceUInt64.read(from: &buf)
+        )
+
+        case 5: return .thrown(fault: try FfiConverterTypeFault.read(from: &buf)
         )
 
         default: throw UniffiInternalError.unexpectedEnumCase
@@ -13959,13 +16242,18 @@ public struct FfiConverterTypeReply: FfiConverterRustBuffer {
             writeInt(&buf, Int32(2))
 
 
-        case let .values(tokens):
+        case let .number(number):
             writeInt(&buf, Int32(3))
+            FfiConverterUInt64.write(number, into: &buf)
+
+
+        case let .values(tokens):
+            writeInt(&buf, Int32(4))
             FfiConverterSequenceUInt64.write(tokens, into: &buf)
 
 
         case let .thrown(fault):
-            writeInt(&buf, Int32(4))
+            writeInt(&buf, Int32(5))
             FfiConverterTypeFault.write(fault, into: &buf)
 
         }
@@ -14196,6 +16484,30 @@ fileprivate struct FfiConverterOptionData: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterOptionTypeFunction: FfiConverterRustBuffer {
+    typealias SwiftType = Function?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeFunction.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeFunction.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterOptionTypeInputCore: FfiConverterRustBuffer {
     typealias SwiftType = InputCore?
 
@@ -14236,6 +16548,30 @@ fileprivate struct FfiConverterOptionTypeRequestCore: FfiConverterRustBuffer {
         switch try readInt(&buf) as Int8 {
         case 0: return nil
         case 1: return try FfiConverterTypeRequestCore.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterOptionTypeShuffleCore: FfiConverterRustBuffer {
+    typealias SwiftType = ShuffleCore?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeShuffleCore.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeShuffleCore.read(from: &buf)
         default: throw UniffiInternalError.unexpectedOptionalTag
         }
     }
@@ -14479,6 +16815,31 @@ fileprivate struct FfiConverterSequenceString: FfiConverterRustBuffer {
         seq.reserveCapacity(Int(len))
         for _ in 0 ..< len {
             seq.append(try FfiConverterString.read(from: &buf))
+        }
+        return seq
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterSequenceTypeFlowCore: FfiConverterRustBuffer {
+    typealias SwiftType = [FlowCore]
+
+    public static func write(_ value: [FlowCore], into buf: inout [UInt8]) {
+        let len = Int32(value.count)
+        writeInt(&buf, len)
+        for item in value {
+            FfiConverterTypeFlowCore.write(item, into: &buf)
+        }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> [FlowCore] {
+        let len: Int32 = try readInt(&buf)
+        var seq = [FlowCore]()
+        seq.reserveCapacity(Int(len))
+        for _ in 0 ..< len {
+            seq.append(try FfiConverterTypeFlowCore.read(from: &buf))
         }
         return seq
     }
@@ -14925,16 +17286,17 @@ public func sourceGenerated(make: Generators) -> SourceCore  {
 })
 }
 /**
- * A source that is fed by hand.
+ * A source that is fed by hand; `size` tells the bytes of an element.
  *
  * # Errors
  * `InvalidArgument` for a capacity of 0.
  */
-public func sourceManual(edge: EdgeFacts)throws  -> SourceCore  {
+public func sourceManual(edge: EdgeFacts, size: Function?)throws  -> SourceCore  {
     return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_source_manual(
-        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+        FfiConverterTypeEdgeFacts_lower(edge),
+        FfiConverterOptionTypeFunction.lower(size),uniffiCallStatus
     )
 })
 }
@@ -14961,6 +17323,59 @@ public func keepElements(keeper: Keeper)  {try! rustCall() {
         FfiConverterTypeKeeper_lower(keeper),uniffiCallStatus
     )
 }
+}
+/**
+ * Several flows as one: what they give is merged.
+ */
+public func flowFan(how: FanFacts, flows: [FlowCore]) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_fan(
+        FfiConverterTypeFanFacts_lower(how),
+        FfiConverterSequenceTypeFlowCore.lower(flows),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each element through a run of `inner` of its own for each key.
+ *
+ * # Errors
+ * `InvalidArgument` for 0 groups, `PlanRefused` for fewer slots than groups.
+ */
+public func flowGroupBy(maxGroups: UInt64, slots: UInt64, keys: Keys, inner: FlowCore)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_group_by(
+        FfiConverterUInt64.lower(maxGroups),
+        FfiConverterUInt64.lower(slots),
+        FfiConverterTypeKeys_lower(keys),
+        FfiConverterTypeFlowCore_lower(inner),uniffiCallStatus
+    )
+})
+}
+/**
+ * Several flows as one: each element through the one that `choose` says.
+ */
+public func flowPartition(flows: [FlowCore], choose: Function) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_partition(
+        FfiConverterSequenceTypeFlowCore.lower(flows),
+        FfiConverterTypeFunction_lower(choose),uniffiCallStatus
+    )
+})
+}
+/**
+ * Several sinks as one: each element to the one that `choose` says.
+ */
+public func sinkPartition(sinks: [SinkCore], choose: Function) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_partition(
+        FfiConverterSequenceTypeSinkCore.lower(sinks),
+        FfiConverterTypeFunction_lower(choose),uniffiCallStatus
+    )
+})
 }
 /**
  * Goes on with `other` if the upstream fails.
@@ -15009,17 +17424,6 @@ public func sourceCombine(sources: [SourceCore], pack: Function) -> SourceCore  
     uniffi_sluicegate_swift_fn_func_source_combine(
         FfiConverterSequenceTypeSourceCore.lower(sources),
         FfiConverterTypeFunction_lower(pack),uniffiCallStatus
-    )
-})
-}
-/**
- * Rows by position.
- */
-public func sourceFetch(fetcher: Fetcher) -> SourceCore  {
-    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
-        uniffiCallStatus in
-    uniffi_sluicegate_swift_fn_func_source_fetch(
-        FfiConverterTypeFetcher_lower(fetcher),uniffiCallStatus
     )
 })
 }
@@ -15081,6 +17485,22 @@ public func sourceZip(left: SourceCore, right: SourceCore, pack: Function) -> So
 })
 }
 /**
+ * Work on up to `n` elements at once, in order or as it ends.
+ *
+ * # Errors
+ * `InvalidArgument` for 0.
+ */
+public func flowAsync(n: UInt64, ordered: Bool, begins: Begins)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_async(
+        FfiConverterUInt64.lower(n),
+        FfiConverterBool.lower(ordered),
+        FfiConverterTypeBegins_lower(begins),uniffiCallStatus
+    )
+})
+}
+/**
  * Groups of `n`, sooner after `within_micros` if that is given.
  *
  * # Errors
@@ -15116,6 +17536,21 @@ public func flowDebounce(quietMicros: UInt64) -> FlowCore  {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_flow_debounce(
         FfiConverterUInt64.lower(quietMicros),uniffiCallStatus
+    )
+})
+}
+/**
+ * Each element so much later; up to `room` are held.
+ *
+ * # Errors
+ * `InvalidArgument` for no room.
+ */
+public func flowDelay(byMicros: UInt64, room: UInt64)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_delay(
+        FfiConverterUInt64.lower(byMicros),
+        FfiConverterUInt64.lower(room),uniffiCallStatus
     )
 })
 }
@@ -15228,16 +17663,69 @@ public func flowTimeout(what: TimeoutFacts, limitMicros: UInt64) -> FlowCore  {
 })
 }
 /**
- * A boundary between two threads.
+ * What comes within a time of the start, or what comes after it.
+ */
+public func flowWithin(timeMicros: UInt64, takes: Bool) -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_within(
+        FfiConverterUInt64.lower(timeMicros),
+        FfiConverterBool.lower(takes),uniffiCallStatus
+    )
+})
+}
+/**
+ * Rows by position.
+ */
+public func sourceFetch(fetcher: Fetcher) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_fetch(
+        FfiConverterTypeFetcher_lower(fetcher),uniffiCallStatus
+    )
+})
+}
+/**
+ * Rows by the page, the next of which is fetched once no more than `mark` rows are left. The token
+ * of the first cursor is taken over.
+ */
+public func sourcePages(first: UInt64, mark: UInt64, pager: Pager) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_pages(
+        FfiConverterUInt64.lower(first),
+        FfiConverterUInt64.lower(mark),
+        FfiConverterTypePager_lower(pager),uniffiCallStatus
+    )
+})
+}
+/**
+ * An element each time so much time has passed; its token is taken over.
+ *
+ * # Errors
+ * `InvalidArgument` for no time.
+ */
+public func sourceTick(everyMicros: UInt64, token: UInt64)throws  -> SourceCore  {
+    return try  FfiConverterTypeSourceCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_tick(
+        FfiConverterUInt64.lower(everyMicros),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+/**
+ * A boundary between two threads; `size` tells the bytes of an element.
  *
  * # Errors
  * `InvalidArgument` for a capacity of 0.
  */
-public func flowBuffer(edge: EdgeFacts)throws  -> FlowCore  {
+public func flowBuffer(edge: EdgeFacts, size: Function?)throws  -> FlowCore  {
     return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_flow_buffer(
-        FfiConverterTypeEdgeFacts_lower(edge),uniffiCallStatus
+        FfiConverterTypeEdgeFacts_lower(edge),
+        FfiConverterOptionTypeFunction.lower(size),uniffiCallStatus
     )
 })
 }
@@ -15283,6 +17771,16 @@ public func flowFold(first: UInt64, function: Function) -> FlowCore  {
     uniffi_sluicegate_swift_fn_func_flow_fold(
         FfiConverterUInt64.lower(first),
         FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Ends a run from outside.
+ */
+public func flowKillSwitch() -> FlowCore  {
+    return try!  FfiConverterTypeFlowCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_kill_switch(uniffiCallStatus
     )
 })
 }
@@ -15339,6 +17837,83 @@ public func flowTap(function: Function) -> FlowCore  {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_flow_tap(
         FfiConverterTypeFunction_lower(function),uniffiCallStatus
+    )
+})
+}
+/**
+ * Attaches to a cartridge over two file descriptors, owned from now on, with faults in both.
+ */
+public func attachWithFaults(engine: EngineCore, reading: Int32, writing: Int32, reads: FaultFacts, writes: FaultFacts) -> PeerOp  {
+    return try!  FfiConverterTypePeerOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_attach_with_faults(
+        FfiConverterTypeEngineCore_lower(engine),
+        FfiConverterInt32.lower(reading),
+        FfiConverterInt32.lower(writing),
+        FfiConverterTypeFaultFacts_lower(reads),
+        FfiConverterTypeFaultFacts_lower(writes),uniffiCallStatus
+    )
+})
+}
+/**
+ * A number of its own for `what`.
+ */
+public func forkSeed(seed: UInt64, what: String) -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_fork_seed(
+        FfiConverterUInt64.lower(seed),
+        FfiConverterString.lower(what),uniffiCallStatus
+    )
+})
+}
+/**
+ * The seed that the environment says, or one of its own.
+ *
+ * # Errors
+ * `Panic` if the environment says something that is no number.
+ */
+public func testSeed()throws  -> UInt64  {
+    return try  FfiConverterUInt64.lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_test_seed(uniffiCallStatus
+    )
+})
+}
+/**
+ * Everything into an output stream, as values or as items. Runs once.
+ */
+public func sinkWire(output: OutputCore, sequence: Bool, sender: Sending) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_sink_wire(
+        FfiConverterTypeOutputCore_lower(output),
+        FfiConverterBool.lower(sequence),
+        FfiConverterTypeSending_lower(sender),uniffiCallStatus
+    )
+})
+}
+/**
+ * The items of a live feed. Runs once.
+ */
+public func sourceFeed(feed: FeedCore, receiver: Receiving) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_feed(
+        FfiConverterTypeFeedCore_lower(feed),
+        FfiConverterTypeReceiving_lower(receiver),uniffiCallStatus
+    )
+})
+}
+/**
+ * The items of an input stream. Runs once.
+ */
+public func sourceWire(input: InputCore, receiver: Receiving) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_source_wire(
+        FfiConverterTypeInputCore_lower(input),
+        FfiConverterTypeReceiving_lower(receiver),uniffiCallStatus
     )
 })
 }
@@ -15501,13 +18076,25 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_generated() != 42856) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_source_manual() != 11438) {
+    if (uniffi_sluicegate_swift_checksum_func_source_manual() != 52960) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_source_probe() != 47949) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_keep_elements() != 19238) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_fan() != 12009) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_group_by() != 58735) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_partition() != 55492) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_partition() != 6305) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_recover_with() != 50050) {
@@ -15522,9 +18109,6 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_combine() != 48647) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_source_fetch() != 29371) {
-        return InitializationResult.apiChecksumMismatch
-    }
     if (uniffi_sluicegate_swift_checksum_func_source_merge() != 26065) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15537,6 +18121,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_zip() != 51725) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_flow_async() != 14709) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_flow_batch() != 29621) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15544,6 +18131,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_debounce() != 12747) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_delay() != 26042) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_drop_while() != 19588) {
@@ -15570,7 +18160,19 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_flow_timeout() != 31584) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_flow_buffer() != 1006) {
+    if (uniffi_sluicegate_swift_checksum_func_flow_within() != 28208) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_fetch() != 18733) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_pages() != 60471) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_tick() != 22343) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_buffer() != 34713) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_drop() != 13686) {
@@ -15583,6 +18185,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_fold() != 21242) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_flow_kill_switch() != 13176) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_map() != 15023) {
@@ -15598,6 +18203,24 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_tap() != 48116) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_attach_with_faults() != 52888) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_fork_seed() != 31589) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_test_seed() != 4770) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_sink_wire() != 52623) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_feed() != 30329) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_func_source_wire() != 56240) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_default_limits() != 5944) {
@@ -15831,7 +18454,13 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_keeper_release() != 51449) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_fetcher_fetch() != 40382) {
+    if (uniffi_sluicegate_swift_checksum_method_keys_key() != 49669) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_keys_hash() != 41953) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_keys_same() != 44488) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_hubcore_subscribe() != 2235) {
@@ -15867,22 +18496,49 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_subscribercore_request() != 1721) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_completioncore_status() != 51926) {
+    if (uniffi_sluicegate_swift_checksum_method_begins_begin() != 41785) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_completioncore_wait() != 29087) {
+    if (uniffi_sluicegate_swift_checksum_method_completioncore_on_settled() != 20616) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_elementsop_attempt() != 5990) {
+    if (uniffi_sluicegate_swift_checksum_method_completioncore_status() != 37293) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_elementsop_cancel() != 25872) {
+    if (uniffi_sluicegate_swift_checksum_method_completioncore_wait() != 6889) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_elementsop_poll() != 5048) {
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_attempt() != 23969) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_elementsop_tokens() != 62745) {
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_cancel() != 9140) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_poll() != 37662) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_elementsop_tokens() != 10498) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_job_cancel() != 44082) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_promisecore_completion() != 51098) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_promisecore_settled_before() != 63438) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_promisecore_try_cancel() != 25536) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_promisecore_try_failure() != 52543) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_promisecore_try_success() != 34676) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_killswitchcore_cancel() != 60877) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_manualcore_complete() != 9888) {
@@ -15930,13 +18586,16 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_outletcore_held() != 55691) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_outletcore_recv() != 19166) {
+    if (uniffi_sluicegate_swift_checksum_method_outletcore_recv() != 19864) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_runcore_completion() != 5657) {
+    if (uniffi_sluicegate_swift_checksum_method_runcore_completion() != 11756) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_runcore_hub() != 50844) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_runcore_kill_switch() != 35739) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_runcore_manual() != 51404) {
@@ -15954,6 +18613,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_scopecore_advance() != 35081) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_explain() != 40483) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_scopecore_running() != 11068) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -15967,6 +18629,18 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_recovery_recover() != 11757) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_fetcher_fetch() != 40222) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_pager_page() != 50518) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_receiving_receive() != 20347) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sending_send() != 47682) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_gatecore_acquire() != 16223) {
@@ -16317,7 +18991,13 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_constructor_enginecore_new() != 40188) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_constructor_promisecore_new() != 43867) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_constructor_scopecore_new() != 49969) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_constructor_shufflecore_new() != 10608) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_gatecore_new() != 33796) {
@@ -16339,12 +19019,18 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
 
+    uniffiCallbackInitBegins()
     uniffiCallbackInitBell()
     uniffiCallbackInitFetcher()
     uniffiCallbackInitFunction()
     uniffiCallbackInitGenerators()
+    uniffiCallbackInitJob()
     uniffiCallbackInitKeeper()
+    uniffiCallbackInitKeys()
+    uniffiCallbackInitPager()
+    uniffiCallbackInitReceiving()
     uniffiCallbackInitRecovery()
+    uniffiCallbackInitSending()
     return InitializationResult.ok
 }()
 

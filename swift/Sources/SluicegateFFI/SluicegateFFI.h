@@ -269,9 +269,37 @@ typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _
     );
 
 #endif
-#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
-#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
-typedef void (*UniffiCallbackInterfaceFetcherMethod0)(uint64_t, uint64_t, uint64_t, RustBuffer* _Nonnull,
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
+typedef void (*UniffiCallbackInterfaceKeysMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD1
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD1
+typedef void (*UniffiCallbackInterfaceKeysMethod1)(uint64_t, uint64_t, uint64_t* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD2
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD2
+typedef void (*UniffiCallbackInterfaceKeysMethod2)(uint64_t, uint64_t, uint64_t, int8_t* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_BEGINS_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_BEGINS_METHOD0
+typedef void (*UniffiCallbackInterfaceBeginsMethod0)(uint64_t, uint64_t, uint64_t, uint64_t* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_JOB_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_JOB_METHOD0
+typedef void (*UniffiCallbackInterfaceJobMethod0)(uint64_t, void* _Nonnull,
         RustCallStatus *_Nonnull uniffiCallStatus
     );
 
@@ -279,6 +307,34 @@ typedef void (*UniffiCallbackInterfaceFetcherMethod0)(uint64_t, uint64_t, uint64
 #ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECOVERY_METHOD0
 #define UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECOVERY_METHOD0
 typedef void (*UniffiCallbackInterfaceRecoveryMethod0)(uint64_t, RustBuffer, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_FETCHER_METHOD0
+typedef void (*UniffiCallbackInterfaceFetcherMethod0)(uint64_t, uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_PAGER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_PAGER_METHOD0
+typedef void (*UniffiCallbackInterfacePagerMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECEIVING_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_RECEIVING_METHOD0
+typedef void (*UniffiCallbackInterfaceReceivingMethod0)(uint64_t, uint8_t, uint64_t, uint64_t, uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_SENDING_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_SENDING_METHOD0
+typedef void (*UniffiCallbackInterfaceSendingMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
         RustCallStatus *_Nonnull uniffiCallStatus
     );
 
@@ -319,13 +375,33 @@ typedef struct UniffiVTableCallbackInterfaceKeeper {
 } UniffiVTableCallbackInterfaceKeeper;
 
 #endif
-#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
-#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
-typedef struct UniffiVTableCallbackInterfaceFetcher {
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEYS
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEYS
+typedef struct UniffiVTableCallbackInterfaceKeys {
     UniffiCallbackInterfaceFree _Nonnull uniffiFree;
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
-    UniffiCallbackInterfaceFetcherMethod0 _Nonnull fetch;
-} UniffiVTableCallbackInterfaceFetcher;
+    UniffiCallbackInterfaceKeysMethod0 _Nonnull key;
+    UniffiCallbackInterfaceKeysMethod1 _Nonnull hash;
+    UniffiCallbackInterfaceKeysMethod2 _Nonnull same;
+} UniffiVTableCallbackInterfaceKeys;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BEGINS
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BEGINS
+typedef struct UniffiVTableCallbackInterfaceBegins {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceBeginsMethod0 _Nonnull begin;
+} UniffiVTableCallbackInterfaceBegins;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_JOB
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_JOB
+typedef struct UniffiVTableCallbackInterfaceJob {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceJobMethod0 _Nonnull cancel;
+} UniffiVTableCallbackInterfaceJob;
 
 #endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_RECOVERY
@@ -335,6 +411,42 @@ typedef struct UniffiVTableCallbackInterfaceRecovery {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceRecoveryMethod0 _Nonnull recover;
 } UniffiVTableCallbackInterfaceRecovery;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_FETCHER
+typedef struct UniffiVTableCallbackInterfaceFetcher {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceFetcherMethod0 _Nonnull fetch;
+} UniffiVTableCallbackInterfaceFetcher;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_PAGER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_PAGER
+typedef struct UniffiVTableCallbackInterfacePager {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfacePagerMethod0 _Nonnull page;
+} UniffiVTableCallbackInterfacePager;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_RECEIVING
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_RECEIVING
+typedef struct UniffiVTableCallbackInterfaceReceiving {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceReceivingMethod0 _Nonnull receive;
+} UniffiVTableCallbackInterfaceReceiving;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_SENDING
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_SENDING
+typedef struct UniffiVTableCallbackInterfaceSending {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceSendingMethod0 _Nonnull send;
+} UniffiVTableCallbackInterfaceSending;
 
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BELL
@@ -882,24 +994,34 @@ void uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(const UniffiVTableCa
 void uniffi_sluicegate_swift_fn_method_keeper_release(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
-uint64_t uniffi_sluicegate_swift_fn_clone_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEYS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEYS
+uint64_t uniffi_sluicegate_swift_fn_clone_keys(uint64_t handle, RustCallStatus *_Nonnull out_status
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
-void uniffi_sluicegate_swift_fn_free_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEYS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEYS
+void uniffi_sluicegate_swift_fn_free_keys(uint64_t handle, RustCallStatus *_Nonnull out_status
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
-void uniffi_sluicegate_swift_fn_init_callback_vtable_fetcher(const UniffiVTableCallbackInterfaceFetcher* _Nonnull vtable
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEYS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEYS
+void uniffi_sluicegate_swift_fn_init_callback_vtable_keys(const UniffiVTableCallbackInterfaceKeys* _Nonnull vtable
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
-RustBuffer uniffi_sluicegate_swift_fn_method_fetcher_fetch(uint64_t ptr, uint64_t from, uint64_t n, RustCallStatus *_Nonnull out_status
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_KEY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_KEY
+RustBuffer uniffi_sluicegate_swift_fn_method_keys_key(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_HASH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_HASH
+uint64_t uniffi_sluicegate_swift_fn_method_keys_hash(uint64_t ptr, uint64_t key, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_SAME
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEYS_SAME
+int8_t uniffi_sluicegate_swift_fn_method_keys_same(uint64_t ptr, uint64_t left, uint64_t right, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_HUBCORE
@@ -997,6 +1119,26 @@ uint64_t uniffi_sluicegate_swift_fn_method_subscribercore_event(uint64_t ptr, Ru
 int8_t uniffi_sluicegate_swift_fn_method_subscribercore_request(uint64_t ptr, uint64_t n, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BEGINS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BEGINS
+uint64_t uniffi_sluicegate_swift_fn_clone_begins(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_BEGINS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_BEGINS
+void uniffi_sluicegate_swift_fn_free_begins(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_BEGINS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_BEGINS
+void uniffi_sluicegate_swift_fn_init_callback_vtable_begins(const UniffiVTableCallbackInterfaceBegins* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_BEGINS_BEGIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_BEGINS_BEGIN
+uint64_t uniffi_sluicegate_swift_fn_method_begins_begin(uint64_t ptr, uint64_t token, uint64_t promise, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COMPLETIONCORE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COMPLETIONCORE
 uint64_t uniffi_sluicegate_swift_fn_clone_completioncore(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -1005,6 +1147,11 @@ uint64_t uniffi_sluicegate_swift_fn_clone_completioncore(uint64_t handle, RustCa
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_COMPLETIONCORE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_COMPLETIONCORE
 void uniffi_sluicegate_swift_fn_free_completioncore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_ON_SETTLED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_ON_SETTLED
+void uniffi_sluicegate_swift_fn_method_completioncore_on_settled(uint64_t ptr, uint64_t bell, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_COMPLETIONCORE_STATUS
@@ -1045,6 +1192,82 @@ int8_t uniffi_sluicegate_swift_fn_method_elementsop_poll(uint64_t ptr, uint64_t 
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_TOKENS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ELEMENTSOP_TOKENS
 RustBuffer uniffi_sluicegate_swift_fn_method_elementsop_tokens(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_JOB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_JOB
+uint64_t uniffi_sluicegate_swift_fn_clone_job(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_JOB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_JOB
+void uniffi_sluicegate_swift_fn_free_job(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_JOB
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_JOB
+void uniffi_sluicegate_swift_fn_init_callback_vtable_job(const UniffiVTableCallbackInterfaceJob* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_JOB_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_JOB_CANCEL
+void uniffi_sluicegate_swift_fn_method_job_cancel(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROMISECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PROMISECORE
+uint64_t uniffi_sluicegate_swift_fn_clone_promisecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PROMISECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PROMISECORE
+void uniffi_sluicegate_swift_fn_free_promisecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_PROMISECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_PROMISECORE_NEW
+uint64_t uniffi_sluicegate_swift_fn_constructor_promisecore_new(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_COMPLETION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_COMPLETION
+uint64_t uniffi_sluicegate_swift_fn_method_promisecore_completion(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_SETTLED_BEFORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_SETTLED_BEFORE
+void uniffi_sluicegate_swift_fn_method_promisecore_settled_before(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_CANCEL
+int8_t uniffi_sluicegate_swift_fn_method_promisecore_try_cancel(uint64_t ptr, RustBuffer fault, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_FAILURE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_FAILURE
+int8_t uniffi_sluicegate_swift_fn_method_promisecore_try_failure(uint64_t ptr, RustBuffer fault, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_SUCCESS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PROMISECORE_TRY_SUCCESS
+int8_t uniffi_sluicegate_swift_fn_method_promisecore_try_success(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KILLSWITCHCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KILLSWITCHCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_killswitchcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KILLSWITCHCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KILLSWITCHCORE
+void uniffi_sluicegate_swift_fn_free_killswitchcore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KILLSWITCHCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KILLSWITCHCORE_CANCEL
+int8_t uniffi_sluicegate_swift_fn_method_killswitchcore_cancel(uint64_t ptr, RustBuffer reason, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_MANUALCORE
@@ -1177,6 +1400,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_runcore_completion(uint64_t ptr, uint
 uint64_t uniffi_sluicegate_swift_fn_method_runcore_hub(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_KILL_SWITCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_KILL_SWITCH
+uint64_t uniffi_sluicegate_swift_fn_method_runcore_kill_switch(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RUNCORE_MANUAL
 uint64_t uniffi_sluicegate_swift_fn_method_runcore_manual(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
@@ -1217,6 +1445,11 @@ uint64_t uniffi_sluicegate_swift_fn_constructor_scopecore_new(RustBuffer name, R
 int8_t uniffi_sluicegate_swift_fn_method_scopecore_advance(uint64_t ptr, uint64_t micros, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_EXPLAIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_EXPLAIN
+RustBuffer uniffi_sluicegate_swift_fn_method_scopecore_explain(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_RUNNING
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_RUNNING
 uint64_t uniffi_sluicegate_swift_fn_method_scopecore_running(uint64_t ptr, RustCallStatus *_Nonnull out_status
@@ -1255,6 +1488,101 @@ void uniffi_sluicegate_swift_fn_init_callback_vtable_recovery(const UniffiVTable
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECOVERY_RECOVER
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECOVERY_RECOVER
 RustBuffer uniffi_sluicegate_swift_fn_method_recovery_recover(uint64_t ptr, RustBuffer fault, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FETCHER
+uint64_t uniffi_sluicegate_swift_fn_clone_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_FETCHER
+void uniffi_sluicegate_swift_fn_free_fetcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_FETCHER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_fetcher(const UniffiVTableCallbackInterfaceFetcher* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FETCHER_FETCH
+RustBuffer uniffi_sluicegate_swift_fn_method_fetcher_fetch(uint64_t ptr, uint64_t from, uint64_t n, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PAGER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_PAGER
+uint64_t uniffi_sluicegate_swift_fn_clone_pager(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PAGER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_PAGER
+void uniffi_sluicegate_swift_fn_free_pager(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_PAGER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_PAGER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_pager(const UniffiVTableCallbackInterfacePager* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PAGER_PAGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_PAGER_PAGE
+RustBuffer uniffi_sluicegate_swift_fn_method_pager_page(uint64_t ptr, uint64_t cursor, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SHUFFLECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SHUFFLECORE
+uint64_t uniffi_sluicegate_swift_fn_clone_shufflecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SHUFFLECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SHUFFLECORE
+void uniffi_sluicegate_swift_fn_free_shufflecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SHUFFLECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SHUFFLECORE_NEW
+uint64_t uniffi_sluicegate_swift_fn_constructor_shufflecore_new(uint64_t limit_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RECEIVING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RECEIVING
+uint64_t uniffi_sluicegate_swift_fn_clone_receiving(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RECEIVING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_RECEIVING
+void uniffi_sluicegate_swift_fn_free_receiving(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_RECEIVING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_RECEIVING
+void uniffi_sluicegate_swift_fn_init_callback_vtable_receiving(const UniffiVTableCallbackInterfaceReceiving* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECEIVING_RECEIVE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_RECEIVING_RECEIVE
+RustBuffer uniffi_sluicegate_swift_fn_method_receiving_receive(uint64_t ptr, uint8_t kind, uint64_t address, uint64_t count, uint64_t meta_address, uint64_t meta_count, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SENDING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_SENDING
+uint64_t uniffi_sluicegate_swift_fn_clone_sending(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SENDING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_SENDING
+void uniffi_sluicegate_swift_fn_free_sending(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_SENDING
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_SENDING
+void uniffi_sluicegate_swift_fn_init_callback_vtable_sending(const UniffiVTableCallbackInterfaceSending* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SENDING_SEND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SENDING_SEND
+RustBuffer uniffi_sluicegate_swift_fn_method_sending_send(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_GATECORE
@@ -2129,7 +2457,7 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_generated(uint64_t make, RustCal
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MANUAL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MANUAL
-uint64_t uniffi_sluicegate_swift_fn_func_source_manual(RustBuffer edge, RustCallStatus *_Nonnull out_status
+uint64_t uniffi_sluicegate_swift_fn_func_source_manual(RustBuffer edge, RustBuffer size, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PROBE
@@ -2140,6 +2468,26 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_probe(RustBuffer edge, RustCallS
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
 void uniffi_sluicegate_swift_fn_func_keep_elements(uint64_t keeper, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FAN
+uint64_t uniffi_sluicegate_swift_fn_func_flow_fan(RustBuffer how, RustBuffer flows, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_GROUP_BY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_GROUP_BY
+uint64_t uniffi_sluicegate_swift_fn_func_flow_group_by(uint64_t max_groups, uint64_t slots, uint64_t keys, uint64_t inner, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PARTITION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_PARTITION
+uint64_t uniffi_sluicegate_swift_fn_func_flow_partition(RustBuffer flows, uint64_t choose, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_PARTITION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_PARTITION
+uint64_t uniffi_sluicegate_swift_fn_func_sink_partition(RustBuffer sinks, uint64_t choose, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_RECOVER_WITH
@@ -2162,11 +2510,6 @@ uint64_t uniffi_sluicegate_swift_fn_func_sink_hub(uint64_t capacity, uint64_t re
 uint64_t uniffi_sluicegate_swift_fn_func_source_combine(RustBuffer sources, uint64_t pack, RustCallStatus *_Nonnull out_status
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
-uint64_t uniffi_sluicegate_swift_fn_func_source_fetch(uint64_t fetcher, RustCallStatus *_Nonnull out_status
-);
-#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_MERGE
 uint64_t uniffi_sluicegate_swift_fn_func_source_merge(uint64_t first, RustBuffer others, RustBuffer how, RustCallStatus *_Nonnull out_status
@@ -2187,6 +2530,11 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_retry(uint64_t source, uint64_t 
 uint64_t uniffi_sluicegate_swift_fn_func_source_zip(uint64_t left, uint64_t right, uint64_t pack, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_ASYNC
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_ASYNC
+uint64_t uniffi_sluicegate_swift_fn_func_flow_async(uint64_t n, int8_t ordered, uint64_t begins, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BATCH
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BATCH
 uint64_t uniffi_sluicegate_swift_fn_func_flow_batch(uint64_t n, RustBuffer within_micros, uint64_t pack, RustCallStatus *_Nonnull out_status
@@ -2200,6 +2548,11 @@ uint64_t uniffi_sluicegate_swift_fn_func_flow_conflate(uint64_t seed, uint64_t f
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DEBOUNCE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DEBOUNCE
 uint64_t uniffi_sluicegate_swift_fn_func_flow_debounce(uint64_t quiet_micros, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DELAY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DELAY
+uint64_t uniffi_sluicegate_swift_fn_func_flow_delay(uint64_t by_micros, uint64_t room, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP_WHILE
@@ -2242,9 +2595,29 @@ uint64_t uniffi_sluicegate_swift_fn_func_flow_throttle(uint64_t elements, uint64
 uint64_t uniffi_sluicegate_swift_fn_func_flow_timeout(RustBuffer what, uint64_t limit_micros, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_WITHIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_WITHIN
+uint64_t uniffi_sluicegate_swift_fn_func_flow_within(uint64_t time_micros, int8_t takes, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FETCH
+uint64_t uniffi_sluicegate_swift_fn_func_source_fetch(uint64_t fetcher, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PAGES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PAGES
+uint64_t uniffi_sluicegate_swift_fn_func_source_pages(uint64_t first, uint64_t mark, uint64_t pager, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_TICK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_TICK
+uint64_t uniffi_sluicegate_swift_fn_func_source_tick(uint64_t every_micros, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_BUFFER
-uint64_t uniffi_sluicegate_swift_fn_func_flow_buffer(RustBuffer edge, RustCallStatus *_Nonnull out_status
+uint64_t uniffi_sluicegate_swift_fn_func_flow_buffer(RustBuffer edge, RustBuffer size, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_DROP
@@ -2265,6 +2638,12 @@ uint64_t uniffi_sluicegate_swift_fn_func_flow_filter_map(uint64_t function, Rust
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FOLD
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FOLD
 uint64_t uniffi_sluicegate_swift_fn_func_flow_fold(uint64_t first, uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_KILL_SWITCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_KILL_SWITCH
+uint64_t uniffi_sluicegate_swift_fn_func_flow_kill_switch(RustCallStatus *_Nonnull out_status
+
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_MAP
@@ -2290,6 +2669,37 @@ uint64_t uniffi_sluicegate_swift_fn_func_flow_take_while(uint64_t function, Rust
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_TAP
 uint64_t uniffi_sluicegate_swift_fn_func_flow_tap(uint64_t function, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_ATTACH_WITH_FAULTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_ATTACH_WITH_FAULTS
+uint64_t uniffi_sluicegate_swift_fn_func_attach_with_faults(uint64_t engine, int32_t reading, int32_t writing, RustBuffer reads, RustBuffer writes, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FORK_SEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FORK_SEED
+uint64_t uniffi_sluicegate_swift_fn_func_fork_seed(uint64_t seed, RustBuffer what, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_TEST_SEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_TEST_SEED
+uint64_t uniffi_sluicegate_swift_fn_func_test_seed(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_WIRE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SINK_WIRE
+uint64_t uniffi_sluicegate_swift_fn_func_sink_wire(uint64_t output, int8_t sequence, uint64_t sender, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_FEED
+uint64_t uniffi_sluicegate_swift_fn_func_source_feed(uint64_t feed, uint64_t receiver, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_WIRE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_WIRE
+uint64_t uniffi_sluicegate_swift_fn_func_source_wire(uint64_t input, uint64_t receiver, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_DEFAULT_LIMITS
@@ -2714,6 +3124,30 @@ uint16_t uniffi_sluicegate_swift_checksum_func_keep_elements(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FAN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FAN
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_fan(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_GROUP_BY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_GROUP_BY
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_group_by(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PARTITION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_PARTITION
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_partition(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_PARTITION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_PARTITION
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_partition(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER_WITH
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_RECOVER_WITH
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_recover_with(void
@@ -2735,12 +3169,6 @@ uint16_t uniffi_sluicegate_swift_checksum_func_sink_hub(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_COMBINE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_COMBINE
 uint16_t uniffi_sluicegate_swift_checksum_func_source_combine(void
-
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
-uint16_t uniffi_sluicegate_swift_checksum_func_source_fetch(void
 
 );
 #endif
@@ -2768,6 +3196,12 @@ uint16_t uniffi_sluicegate_swift_checksum_func_source_zip(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_ASYNC
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_ASYNC
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_async(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BATCH
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BATCH
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_batch(void
@@ -2783,6 +3217,12 @@ uint16_t uniffi_sluicegate_swift_checksum_func_flow_conflate(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DEBOUNCE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DEBOUNCE
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_debounce(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DELAY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_DELAY
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_delay(void
 
 );
 #endif
@@ -2834,6 +3274,30 @@ uint16_t uniffi_sluicegate_swift_checksum_func_flow_timeout(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_WITHIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_WITHIN
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_within(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FETCH
+uint16_t uniffi_sluicegate_swift_checksum_func_source_fetch(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PAGES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PAGES
+uint16_t uniffi_sluicegate_swift_checksum_func_source_pages(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_TICK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_TICK
+uint16_t uniffi_sluicegate_swift_checksum_func_source_tick(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BUFFER
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_BUFFER
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_buffer(void
@@ -2864,6 +3328,12 @@ uint16_t uniffi_sluicegate_swift_checksum_func_flow_fold(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_KILL_SWITCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_KILL_SWITCH
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_kill_switch(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_MAP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_MAP
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_map(void
@@ -2891,6 +3361,42 @@ uint16_t uniffi_sluicegate_swift_checksum_func_flow_take_while(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_TAP
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_tap(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_ATTACH_WITH_FAULTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_ATTACH_WITH_FAULTS
+uint16_t uniffi_sluicegate_swift_checksum_func_attach_with_faults(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FORK_SEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FORK_SEED
+uint16_t uniffi_sluicegate_swift_checksum_func_fork_seed(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_TEST_SEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_TEST_SEED
+uint16_t uniffi_sluicegate_swift_checksum_func_test_seed(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_WIRE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SINK_WIRE
+uint16_t uniffi_sluicegate_swift_checksum_func_sink_wire(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FEED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_FEED
+uint16_t uniffi_sluicegate_swift_checksum_func_source_feed(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_WIRE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_WIRE
+uint16_t uniffi_sluicegate_swift_checksum_func_source_wire(void
 
 );
 #endif
@@ -3356,9 +3862,21 @@ uint16_t uniffi_sluicegate_swift_checksum_method_keeper_release(void
 
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
-uint16_t uniffi_sluicegate_swift_checksum_method_fetcher_fetch(void
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_KEY
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_KEY
+uint16_t uniffi_sluicegate_swift_checksum_method_keys_key(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_HASH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_HASH
+uint16_t uniffi_sluicegate_swift_checksum_method_keys_hash(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_SAME
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_SAME
+uint16_t uniffi_sluicegate_swift_checksum_method_keys_same(void
 
 );
 #endif
@@ -3428,6 +3946,18 @@ uint16_t uniffi_sluicegate_swift_checksum_method_subscribercore_request(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_BEGINS_BEGIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_BEGINS_BEGIN
+uint16_t uniffi_sluicegate_swift_checksum_method_begins_begin(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_ON_SETTLED
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_ON_SETTLED
+uint16_t uniffi_sluicegate_swift_checksum_method_completioncore_on_settled(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_STATUS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COMPLETIONCORE_STATUS
 uint16_t uniffi_sluicegate_swift_checksum_method_completioncore_status(void
@@ -3461,6 +3991,48 @@ uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_poll(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_TOKENS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ELEMENTSOP_TOKENS
 uint16_t uniffi_sluicegate_swift_checksum_method_elementsop_tokens(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_JOB_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_JOB_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_job_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_COMPLETION
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_COMPLETION
+uint16_t uniffi_sluicegate_swift_checksum_method_promisecore_completion(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_SETTLED_BEFORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_SETTLED_BEFORE
+uint16_t uniffi_sluicegate_swift_checksum_method_promisecore_settled_before(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_promisecore_try_cancel(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_FAILURE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_FAILURE
+uint16_t uniffi_sluicegate_swift_checksum_method_promisecore_try_failure(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_SUCCESS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PROMISECORE_TRY_SUCCESS
+uint16_t uniffi_sluicegate_swift_checksum_method_promisecore_try_success(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KILLSWITCHCORE_CANCEL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KILLSWITCHCORE_CANCEL
+uint16_t uniffi_sluicegate_swift_checksum_method_killswitchcore_cancel(void
 
 );
 #endif
@@ -3572,6 +4144,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_runcore_hub(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_KILL_SWITCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_KILL_SWITCH
+uint16_t uniffi_sluicegate_swift_checksum_method_runcore_kill_switch(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RUNCORE_MANUAL
 uint16_t uniffi_sluicegate_swift_checksum_method_runcore_manual(void
@@ -3602,6 +4180,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_advance(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_EXPLAIN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_EXPLAIN
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_explain(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_RUNNING
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_RUNNING
 uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_running(void
@@ -3629,6 +4213,30 @@ uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_stages(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECOVERY_RECOVER
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECOVERY_RECOVER
 uint16_t uniffi_sluicegate_swift_checksum_method_recovery_recover(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FETCHER_FETCH
+uint16_t uniffi_sluicegate_swift_checksum_method_fetcher_fetch(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PAGER_PAGE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_PAGER_PAGE
+uint16_t uniffi_sluicegate_swift_checksum_method_pager_page(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECEIVING_RECEIVE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_RECEIVING_RECEIVE
+uint16_t uniffi_sluicegate_swift_checksum_method_receiving_receive(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SENDING_SEND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SENDING_SEND
+uint16_t uniffi_sluicegate_swift_checksum_method_sending_send(void
 
 );
 #endif
@@ -4328,9 +4936,21 @@ uint16_t uniffi_sluicegate_swift_checksum_constructor_enginecore_new(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_PROMISECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_PROMISECORE_NEW
+uint16_t uniffi_sluicegate_swift_checksum_constructor_promisecore_new(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SCOPECORE_NEW
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SCOPECORE_NEW
 uint16_t uniffi_sluicegate_swift_checksum_constructor_scopecore_new(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SHUFFLECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_SHUFFLECORE_NEW
+uint16_t uniffi_sluicegate_swift_checksum_constructor_shufflecore_new(void
 
 );
 #endif

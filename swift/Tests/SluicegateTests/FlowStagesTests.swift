@@ -4,13 +4,6 @@ import XCTest
 
 private struct Oops: Error {}
 
-/// What `source` gives, on a scope of its own.
-private func all<Out: Sendable, Mat>(_ source: Source<Out, Mat>) async throws -> [Out] {
-  try await withScope("test") { scope in
-    try await source.to(.collect()).run(on: scope).value(within: .seconds(20))
-  }
-}
-
 /// The stages: what each makes of its elements.
 final class FlowStagesTests: XCTestCase {
   func testStagesThatChangeHowMany() async throws {

@@ -218,6 +218,23 @@ final class FlowTests: XCTestCase {
     }
   }
 
+  func testAScopeHasStoppedWhenACancelledTaskLeavesIt() async throws {
+    try await watched {
+      let left = Task {
+        var scope: Scope?
+        _ = try? await withScope("test") { inside in
+          scope = inside
+          _ = try Source(0...).to(.ignore()).run(on: inside)
+          while !Task.isCancelled { await Task.yield() }
+        }
+        return scope?.running
+      }
+      left.cancel()
+      let running = await left.value
+      XCTAssertEqual(running, 0)
+    }
+  }
+
   func testAWaitThatIsCancelledTakesNothing() async throws {
     try await watched {
       try await withScope("test") { scope in

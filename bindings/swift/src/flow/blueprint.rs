@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluicegate::flow::{EdgeOptions, Overflow, RunnableGraph, Sink, Source};
 use sluicegate::{Error, ErrorKind};
 
-use super::element::{Called, Element, Function, own};
+use super::element::{Called, Element, Function, own, sizes};
 use super::run::{Mat, Mats, RunCore, ScopeCore};
 use crate::error::{Failure, Fault};
 use crate::guard::guard;
@@ -51,6 +51,8 @@ pub enum OverflowFacts {
 pub struct EdgeFacts {
     /// Elements.
     pub capacity: u64,
+    /// Bytes; absent: no limit.
+    pub bytes: Option<u64>,
     /// When it is full.
     pub overflow: OverflowFacts,
 }
@@ -59,7 +61,8 @@ impl TryFrom<EdgeFacts> for EdgeOptions {
     type Error = Error;
 
     fn try_from(facts: EdgeFacts) -> Result<Self, Error> {
-        Ok(EdgeOptions::capacity(facts.capacity)?.overflow(facts.overflow.into()))
+        let edge = EdgeOptions::capacity(facts.capacity)?.overflow(facts.overflow.into());
+        facts.bytes.map_or(Ok(edge), |bytes| edge.bytes(bytes))
     }
 }
 
@@ -110,14 +113,18 @@ pub fn source_failed(fault: Fault) -> Arc<SourceCore> {
     plain(Source::failed(fault.into()))
 }
 
-/// A source that is fed by hand.
+/// A source that is fed by hand; `size` tells the bytes of an element.
 ///
 /// # Errors
 /// `InvalidArgument` for a capacity of 0.
 #[uniffi::export]
-pub fn source_manual(edge: EdgeFacts) -> Result<Arc<SourceCore>, Failure> {
+pub fn source_manual(
+    edge: EdgeFacts,
+    size: Option<Arc<dyn Function>>,
+) -> Result<Arc<SourceCore>, Failure> {
     guard(|| {
-        let source = Source::manual(edge.try_into()?).map_mat(|manual| vec![Mat::Manual(manual)]);
+        let source = Source::manual_sized(edge.try_into()?, sizes(size));
+        let source = source.map_mat(|manual| vec![Mat::Manual(manual)]);
         Ok::<_, Error>(Arc::new(SourceCore(source)))
     })
 }

@@ -55,6 +55,11 @@ pub enum Reply {
     Yes,
     /// No, or nothing more.
     No,
+    /// A number.
+    Number {
+        /// The number.
+        number: u64,
+    },
     /// These elements.
     Values {
         /// Their tokens.
@@ -80,7 +85,7 @@ pub(super) fn rows(reply: Reply) -> Result<Vec<Element>, Error> {
     match reply {
         Reply::Values { tokens } => Ok(tokens.into_iter().map(own).collect()),
         Reply::Thrown { fault } => Err(fault.into()),
-        Reply::Yes | Reply::No => Ok(Vec::new()),
+        Reply::Yes | Reply::No | Reply::Number { .. } => Ok(Vec::new()),
     }
 }
 
@@ -113,4 +118,18 @@ impl Called {
             reply => Ok(matches!(reply, Reply::Yes)),
         }
     }
+    /// 0 where the function answers no number.
+    pub(super) fn number(&self, inputs: &[&Element]) -> Result<u64, Error> {
+        match self.reply(inputs) {
+            Reply::Number { number } => Ok(number),
+            Reply::Thrown { fault } => Err(fault.into()),
+            Reply::Yes | Reply::No | Reply::Values { .. } => Ok(0),
+        }
+    }
+}
+
+/// What tells the bytes of an element; none does for an edge that counts elements alone.
+pub(super) fn sizes(size: Option<Arc<dyn Function>>) -> impl Fn(&Element) -> u64 + Send + Sync {
+    let size = size.map(Called);
+    move |element| size.as_ref().and_then(|size| size.number(&[element]).ok()).unwrap_or(0)
 }

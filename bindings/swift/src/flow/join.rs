@@ -16,7 +16,7 @@ fn bare(source: &Arc<SourceCore>) -> Source<Element> {
     source.0.map_mat(|_| sluicegate::flow::NotUsed)
 }
 
-fn flat(lists: Vec<Mats>) -> Mats {
+pub(super) fn flat(lists: Vec<Mats>) -> Mats {
     lists.into_iter().flatten().collect()
 }
 
@@ -231,17 +231,4 @@ pub fn source_retry(
 #[uniffi::export]
 pub fn flow_recover_with(other: Arc<SourceCore>) -> Arc<FlowCore> {
     super::stage::flow(CoreFlow::recover_with(bare(&other)))
-}
-
-/// Rows fetched as many at a time as are asked for: `function` gets no tokens and asks `request`.
-#[uniffi::export(with_foreign)]
-pub trait Fetcher: Send + Sync {
-    /// At most `n` rows from number `from`.
-    fn fetch(&self, from: u64, n: u64) -> super::element::Reply;
-}
-
-/// Rows by position.
-#[uniffi::export]
-pub fn source_fetch(fetcher: Arc<dyn Fetcher>) -> Arc<SourceCore> {
-    plain(Source::fetch(move |from, n| super::element::rows(fetcher.fetch(from, n))))
 }

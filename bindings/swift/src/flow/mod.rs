@@ -5,8 +5,13 @@
 
 mod blueprint;
 mod element;
+mod group;
 mod join;
 mod probe;
+mod promise;
 mod run;
 mod shape;
+mod source;
 mod stage;
+mod testkit;
+mod wire;

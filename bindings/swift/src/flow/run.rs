@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::flow::{Completion, Hub, Manual, MergeHub, Offer, Outlet, Scope, Subscriber};
+use sluicegate::flow::{
+    Completion, Hub, Manual, MergeHub, Offer, Outlet, Scope, Subscriber, Switch,
+};
 use sluicegate::{Error, ErrorKind};
 
 use super::element::{Element, own};
+use super::promise::{CompletionCore, ElementsOp};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::offload::offload;
-use crate::op::{UnitOp, operation, taking};
+use crate::op::{UnitOp, taking};
 use crate::sync::Mutex;
 
 /// One value that a run yields.
@@ -18,6 +21,8 @@ use crate::sync::Mutex;
 pub(super) enum Mat {
     Manual(Manual<Element>),
     Completion(Completion<Vec<Element>>),
+    Done(Completion<()>),
+    Switch(Switch),
     Outlet(Outlet<Element>),
     Subscriber(Arc<Subscriber<Element>>),
     Hub(Hub<Element>),
@@ -49,6 +54,17 @@ pub struct StageFacts {
     pub passed: u64,
     /// Discarded by an overflow strategy.
     pub lost: u64,
+    /// Came after the end and was dropped.
+    pub late: u64,
+}
+
+/// Who waits for whom in a scope.
+#[derive(Clone, Debug, uniffi::Record)]
+pub struct ScopeFacts {
+    /// As every language writes it.
+    pub json: String,
+    /// In words.
+    pub text: String,
 }
 
 #[uniffi::export]
@@ -92,9 +108,22 @@ impl ScopeCore {
                     held: demand.held,
                     passed: view.passed(),
                     lost: view.lost(),
+                    late: view.late(),
                 }
             });
             facts.collect()
+        })
+    }
+
+    /// Who waits for whom, now.
+    ///
+    /// # Errors
+    /// `ScopeShutDown`.
+    pub fn explain(&self) -> Result<ScopeFacts, Failure> {
+        guard(|| {
+            let explanation = self.get()?.explain();
+            let (json, text) = (explanation.to_json().to_string(), explanation.to_string());
+            Ok::<_, Error>(ScopeFacts { json, text })
         })
     }
 
@@ -162,7 +191,19 @@ impl RunCore {
     /// `InvalidArgument` if there is none at `index`.
     pub fn completion(&self, index: u64) -> Result<Arc<CompletionCore>, Failure> {
         self.at(index, |mat| match mat {
-            Mat::Completion(completion) => Some(Arc::new(CompletionCore(completion.clone()))),
+            Mat::Completion(completion) => Some(CompletionCore::elements(completion.clone())),
+            Mat::Done(completion) => Some(CompletionCore::done(completion.clone())),
+            _ => None,
+        })
+    }
+
+    /// A kill switch.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none at `index`.
+    pub fn kill_switch(&self, index: u64) -> Result<Arc<KillSwitchCore>, Failure> {
+        self.at(index, |mat| match mat {
+            Mat::Switch(switch) => Some(Arc::new(KillSwitchCore(switch.clone()))),
             _ => None,
         })
     }
@@ -299,39 +340,17 @@ impl ManualCore {
     }
 }
 
-operation! {
-    /// Elements, lent for as long as the operation is held.
-    ElementsOp -> Vec<Element>
-}
-
-#[uniffi::export]
-impl ElementsOp {
-    /// Their tokens.
-    pub fn tokens(&self) -> Vec<u64> {
-        quiet(Vec::new(), || {
-            self.0.look(|all| all.iter().map(|one| one.token()).collect()).unwrap_or_default()
-        })
-    }
-}
-
-/// A value that comes once.
+/// Ends a run from outside.
 #[derive(uniffi::Object)]
-pub struct CompletionCore(Completion<Vec<Element>>);
+pub struct KillSwitchCore(Switch);
 
 #[uniffi::export]
-impl CompletionCore {
-    /// Waits for it.
-    pub fn wait(&self) -> Arc<ElementsOp> {
-        ElementsOp::start(self.0.wait())
-    }
-
-    /// 0 pending, 1 success, 2 failure, 3 cancelled.
-    pub fn status(&self) -> u8 {
-        quiet(0, || match self.0.status() {
-            sluicegate::flow::Status::Pending => 0,
-            sluicegate::flow::Status::Success => 1,
-            sluicegate::flow::Status::Failure => 2,
-            sluicegate::flow::Status::Cancelled => 3,
+impl KillSwitchCore {
+    /// Cancels above and fails below. False if that was done before.
+    pub fn cancel(&self, reason: Option<Fault>) -> bool {
+        quiet(false, || match reason {
+            None => self.0.cancel(),
+            Some(reason) => self.0.cancel_with(reason.into()),
         })
     }
 }

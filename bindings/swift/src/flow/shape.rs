@@ -125,6 +125,22 @@ pub fn flow_debounce(quiet_micros: u64) -> Arc<FlowCore> {
     flow(CoreFlow::debounce(micros(quiet_micros)))
 }
 
+/// Each element so much later; up to `room` are held.
+///
+/// # Errors
+/// `InvalidArgument` for no room.
+#[uniffi::export]
+pub fn flow_delay(by_micros: u64, room: u64) -> Result<Arc<FlowCore>, Failure> {
+    guard(|| Ok::<_, Error>(flow(CoreFlow::delay(micros(by_micros), room)?)))
+}
+
+/// What comes within a time of the start, or what comes after it.
+#[uniffi::export]
+pub fn flow_within(time_micros: u64, takes: bool) -> Arc<FlowCore> {
+    let time = micros(time_micros);
+    flow(if takes { CoreFlow::take_within(time) } else { CoreFlow::drop_within(time) })
+}
+
 /// What a timeout limits.
 #[derive(Clone, Copy, Debug, uniffi::Enum)]
 pub enum TimeoutFacts {

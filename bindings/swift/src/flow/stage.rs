@@ -6,8 +6,8 @@ use sluicegate::Error;
 use sluicegate::flow::Flow as CoreFlow;
 
 use super::blueprint::{EdgeFacts, FlowCore};
-use super::element::{Called, Element, Function, own};
-use super::run::Mats;
+use super::element::{Called, Element, Function, own, sizes};
+use super::run::{Mat, Mats};
 use crate::error::Failure;
 use crate::guard::guard;
 
@@ -84,11 +84,20 @@ pub fn flow_fold(first: u64, function: Arc<dyn Function>) -> Arc<FlowCore> {
     }))
 }
 
-/// A boundary between two threads.
+/// Ends a run from outside.
+#[uniffi::export]
+pub fn flow_kill_switch() -> Arc<FlowCore> {
+    Arc::new(FlowCore(CoreFlow::switch().map_mat(|switch| vec![Mat::Switch(switch)])))
+}
+
+/// A boundary between two threads; `size` tells the bytes of an element.
 ///
 /// # Errors
 /// `InvalidArgument` for a capacity of 0.
 #[uniffi::export]
-pub fn flow_buffer(edge: EdgeFacts) -> Result<Arc<FlowCore>, Failure> {
-    guard(|| Ok::<_, Error>(flow(CoreFlow::buffer(edge.try_into()?))))
+pub fn flow_buffer(
+    edge: EdgeFacts,
+    size: Option<Arc<dyn Function>>,
+) -> Result<Arc<FlowCore>, Failure> {
+    guard(|| Ok::<_, Error>(flow(CoreFlow::buffer_sized(edge.try_into()?, sizes(size)))))
 }

@@ -161,14 +161,23 @@ public enum Overflow: Sendable, Hashable, CaseIterable {
 public struct EdgeOptions: Sendable, Hashable {
   /// Elements. 0 is refused when the blueprint is made. No memory is reserved for them.
   public var capacity: UInt64
+  /// Bytes, beside the elements: an empty edge takes one element of any size. `nil` is no limit. Has an
+  /// effect where the size of an element is told, as ``Source/manual(_:size:)`` and
+  /// ``Flow/buffer(_:size:)`` do. 0 is refused when the blueprint is made.
+  public var bytes: UInt64?
   /// What becomes of an element that finds the edge full.
   public var overflow: Overflow
 
   /// 16 elements and backpressure, unless told otherwise.
-  public init(capacity: UInt64 = 16, overflow: Overflow = .backpressure) {
+  public init(
+    capacity: UInt64 = 16, bytes: UInt64? = nil, overflow: Overflow = .backpressure
+  ) {
     self.capacity = capacity
+    self.bytes = bytes
     self.overflow = overflow
   }
 
-  var facts: EdgeFacts { EdgeFacts(capacity: capacity, overflow: overflow.facts) }
+  var facts: EdgeFacts {
+    EdgeFacts(capacity: capacity, bytes: bytes, overflow: overflow.facts)
+  }
 }

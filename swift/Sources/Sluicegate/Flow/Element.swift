@@ -34,6 +34,15 @@ func look<Value: Sendable>(_ token: UInt64, as type: Value.Type = Value.self) ->
   return value
 }
 
+/// What a user's function threw, for core: it fails the stream.
+func thrownFault(_ error: any Error) -> Fault {
+  switch error {
+  case let error as SluicegateError: error.fault
+  case is CancellationError: SluicegateError(.cancelled, "the task was cancelled").fault
+  default: SluicegateError(.stageFailed, String(describing: error)).fault
+  }
+}
+
 /// A function of the user's, as core calls it: what it throws fails the stream.
 final class Calling: Function {
   private let body: @Sendable ([UInt64]) throws -> Reply
@@ -41,15 +50,7 @@ final class Calling: Function {
   init(_ body: @escaping @Sendable ([UInt64]) throws -> Reply) { self.body = body }
 
   func call(tokens: [UInt64]) -> Reply {
-    do {
-      return try body(tokens)
-    } catch let error as SluicegateError {
-      return .thrown(fault: error.fault)
-    } catch is CancellationError {
-      return .thrown(fault: SluicegateError(.cancelled, "the task was cancelled").fault)
-    } catch {
-      return .thrown(fault: SluicegateError(.stageFailed, String(describing: error)).fault)
-    }
+    do { return try body(tokens) } catch { return .thrown(fault: thrownFault(error)) }
   }
 
   /// One element to one.
@@ -87,6 +88,18 @@ final class Calling: Function {
     _ test: @escaping @Sendable (In) throws -> Bool
   ) -> Calling {
     Calling { try test(look($0[0])) ? .yes : .no }
+  }
+
+  /// A branch; one below 0 is none.
+  static func choosing<In: Sendable>(
+    _ choose: @escaping @Sendable (In) throws -> Int
+  ) -> Calling {
+    Calling { .number(number: UInt64(exactly: try choose(look($0[0]))) ?? .max) }
+  }
+
+  /// The bytes of an element.
+  static func sizing<In: Sendable>(_ size: @escaping @Sendable (In) -> UInt64) -> Calling {
+    Calling { .number(number: size(look($0[0]))) }
   }
 
   static func doing<In: Sendable>(_ body: @escaping @Sendable (In) throws -> Void) -> Calling {

@@ -152,22 +152,3 @@ extension Source where Mat == MergeHub<Out> {
     return Source(core, .one { run, index in MergeHub(try run.mergeHub(index: index)) })
   }
 }
-
-extension Source where Mat == NotUsed {
-  /// Rows by position: `rows(from, n)` is called with what is asked for and answers at most `n` rows; fewer
-  /// than `n` are the last. Behind ``page(_:mark:)`` its demand is the page's.
-  public static func fetch<Rows: Sequence>(
-    _ rows: @escaping @Sendable (_ from: UInt64, _ n: UInt64) throws -> Rows
-  ) -> Self where Rows.Element == Out {
-    let fetcher = Fetching { from, n in
-      Calling { _ in .values(tokens: try rows(from, n).map { give($0) }) }.call(tokens: [])
-    }
-    return Source(sourceFetch(fetcher: fetcher), .none())
-  }
-}
-
-private final class Fetching: Fetcher {
-  private let body: @Sendable (UInt64, UInt64) -> Reply
-  init(_ body: @escaping @Sendable (UInt64, UInt64) -> Reply) { self.body = body }
-  func fetch(from: UInt64, n: UInt64) -> Reply { body(from, n) }
-}

@@ -14,6 +14,72 @@ public struct StageView: Sendable, Hashable {
   public let passed: UInt64
   /// Discarded by an overflow strategy.
   public let lost: UInt64
+  /// Came after the end and was dropped.
+  public let late: UInt64
+}
+
+/// Every stage that runs in a scope, and whom it waits for. Its description is in words, sources before
+/// what reads from them.
+public struct ScopeExplanation: Sendable, Hashable, CustomStringConvertible {
+  /// Whom a stage waits for.
+  public enum WaitsFor: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Nothing is asked of it.
+    case consumer
+    /// It has demand, has asked above, and nothing has come yet.
+    case source
+    /// It works on what it holds, or holds it for another input, a link or a time to come.
+    case itself
+  }
+
+  /// How one stage stands. All numbers are elements.
+  public struct Standing: Sendable, Hashable, Codable {
+    /// The stage's name.
+    public let stage: String
+    /// Asked for below and not handed down yet.
+    public let downstream: UInt64
+    /// Asked for above and not arrived yet.
+    public let upstream: UInt64
+    /// Arrived and not left yet.
+    public let held: UInt64
+    /// Handed down so far.
+    public let passed: UInt64
+    /// Discarded by an overflow strategy.
+    public let lost: UInt64
+    /// Came after the end and was dropped.
+    public let late: UInt64
+    /// Whom it waits for.
+    public let waitsFor: WaitsFor
+
+    enum CodingKeys: String, CodingKey {
+      case stage, downstream, upstream, held, passed, lost, late
+      case waitsFor = "waits_for"
+    }
+  }
+
+  private struct Told: Codable, Sendable, Hashable {
+    let scope: String
+    let islands: UInt64
+    let stages: [Standing]
+  }
+
+  /// As every language writes it.
+  public let json: String
+  /// In words.
+  public let description: String
+  private let told: Told
+
+  init(_ facts: ScopeFacts) throws(SluicegateError) {
+    json = facts.json
+    description = facts.text
+    told = try decoded(facts.json)
+  }
+
+  /// The scope's name.
+  public var scope: String { told.scope }
+  /// How many islands run.
+  public var islands: UInt64 { told.islands }
+  /// Every running stage, in the order they were made.
+  public var stages: [Standing] { told.stages }
 }
 
 /// Owns what runs: a thread for each run of fused stages, and through it every edge and completion.
@@ -52,8 +118,13 @@ public final class Scope: Sendable {
     core.stages().map {
       StageView(
         name: $0.name, downstream: $0.downstream, upstream: $0.upstream, held: $0.held,
-        passed: $0.passed, lost: $0.lost)
+        passed: $0.passed, lost: $0.lost, late: $0.late)
     }
+  }
+
+  /// Who waits for whom, now. Never waits and disturbs nothing. Throws `scopeShutDown`.
+  public func explain() throws(SluicegateError) -> ScopeExplanation {
+    try ScopeExplanation(try translating { try core.explain() })
   }
 
   /// How many islands run now.
@@ -67,17 +138,21 @@ public final class Scope: Sendable {
   }
 }
 
-/// Runs `body` with a scope, and shuts it down however `body` ends.
+/// Runs `body` with a scope, and shuts it down however `body` ends, a cancelled task included. Returns
+/// once all of it has stopped; a function of yours that does not return within 10 s is left behind, and
+/// told by `timedOut` unless `body` threw.
 public func withScope<Result>(
   _ name: String, _ body: (Scope) async throws -> Result
 ) async throws -> Result {
   let scope = try Scope(name)
+  // In a task of its own: a cancelled one would not wait.
+  let stopped = { await Task { try await scope.shutdown() }.result }
   do {
     let result = try await body(scope)
-    try await scope.shutdown()
+    try await stopped().get()
     return result
   } catch {
-    try? await scope.shutdown()
+    _ = await stopped()
     throw error
   }
 }

@@ -95,6 +95,24 @@ extension Flow where In == Out, Mat == NotUsed {
     Flow(flowDebounce(quietMicros: microseconds(quiet)), .none())
   }
 
+  /// Each element `by` later. Up to `room` elements are held meanwhile; then the upstream waits.
+  ///
+  /// Throws `invalidArgument` for no room.
+  public static func delay(_ by: Duration, room: UInt64 = 16) throws(SluicegateError) -> Self {
+    let core = try translating { try flowDelay(byMicros: microseconds(by), room: room) }
+    return Flow(core, .none())
+  }
+
+  /// What comes within `time` of the start; then the upstream is cancelled.
+  public static func prefix(within time: Duration) -> Self {
+    Flow(flowWithin(timeMicros: microseconds(time), takes: true), .none())
+  }
+
+  /// What comes later than `time` after the start; what comes before is dropped.
+  public static func dropFirst(within time: Duration) -> Self {
+    Flow(flowWithin(timeMicros: microseconds(time), takes: false), .none())
+  }
+
   /// Fails a stream that is too slow with ``SluicegateError/Kind/timedOut``.
   public static func timeout(_ kind: TimeoutKind, _ limit: Duration) -> Self {
     let what: TimeoutFacts =
@@ -158,6 +176,35 @@ extension Source {
   public func throttle(
     _ elements: UInt64, per: Duration, burst: UInt64 = 1
   ) throws(SluicegateError) -> Self { via(try .throttle(elements, per: per, burst: burst)) }
+
+  /// ``Flow/delay(_:room:)`` behind this source.
+  public func delay(_ by: Duration, room: UInt64 = 16) throws(SluicegateError) -> Self {
+    via(try .delay(by, room: room))
+  }
+
+  /// ``Flow/prefix(within:)`` behind this source.
+  public func prefix(within time: Duration) -> Self { via(.prefix(within: time)) }
+
+  /// ``Flow/dropFirst(within:)`` behind this source.
+  public func dropFirst(within time: Duration) -> Self { via(.dropFirst(within: time)) }
+
+  /// ``Flow/debounce(_:)`` behind this source.
+  public func debounce(_ quiet: Duration) -> Self { via(.debounce(quiet)) }
+
+  /// ``Flow/timeout(_:_:)`` behind this source.
+  public func timeout(_ kind: TimeoutKind, _ limit: Duration) -> Self {
+    via(.timeout(kind, limit))
+  }
+
+  /// ``Flow/drop(while:)`` behind this source.
+  public func drop(while skip: @escaping @Sendable (Out) throws -> Bool) -> Self {
+    via(.drop(while: skip))
+  }
+
+  /// ``Flow/recover(with:)`` behind this source.
+  public func recover<Other>(with source: Source<Out, Other>) -> Self {
+    via(.recover(with: source))
+  }
 
   /// ``Flow/recover(_:)`` behind this source.
   public func recover(_ last: @escaping @Sendable (SluicegateError) -> Out?) -> Self {

@@ -52,49 +52,6 @@ extension Sink {
   }
 }
 
-/// A value that comes once. Every waiter gets the same answer.
-public final class Completion<Value: Sendable>: Sendable {
-  /// Where a completion stands. Everything but `pending` is final.
-  public enum Status: Sendable, Hashable {
-    case pending, success, failure, cancelled
-  }
-
-  private let core: CompletionCore
-  private let read: @Sendable ([UInt64]) -> Value
-
-  init(_ core: CompletionCore, _ read: @escaping @Sendable ([UInt64]) -> Value) {
-    self.core = core
-    self.read = read
-  }
-
-  /// Waits for the value, without holding a thread.
-  ///
-  /// Throws what it failed with or why it was cancelled; `timedOut` if `limit` passes first;
-  /// `CancellationError` if the task is cancelled, which cancels the wait and not the stream.
-  public func value(within limit: Duration? = nil) async throws -> Value {
-    let wait = core.wait()
-    try await wait.finish(within: limit)
-    return read(wait.tokens())  // lent for as long as `wait` is held
-  }
-
-  /// The value or the error, without throwing: `await completion.result`.
-  public var result: Result<Value, any Error> {
-    get async {
-      do { return .success(try await value()) } catch { return .failure(error) }
-    }
-  }
-
-  /// Where it stands.
-  public var status: Status {
-    switch core.status() {
-    case 1: .success
-    case 2: .failure
-    case 3: .cancelled
-    default: .pending
-    }
-  }
-}
-
 /// What a pipeline gives, taken by hand: an asynchronous sequence. Taking is what makes demand: the
 /// pipeline runs ahead by the outlet's capacity and no further. Each element reaches one taker; releasing
 /// the last reference cancels the pipeline.

@@ -50,11 +50,16 @@ extension Source where Mat == NotUsed {
 }
 
 extension Source where Mat == Manual<Out> {
-  /// A source that is fed through its control, by an edge of its own.
+  /// A source that is fed through its control, by an edge of its own. `size` tells the bytes of an
+  /// element, for an edge that is limited in bytes.
   ///
   /// Throws `invalidArgument` for a capacity of 0.
-  public static func manual(_ edge: EdgeOptions = .init()) throws(SluicegateError) -> Self {
-    let core = try translating { try sourceManual(edge: edge.facts) }
+  public static func manual(
+    _ edge: EdgeOptions = .init(), size: (@Sendable (Out) -> UInt64)? = nil
+  ) throws(SluicegateError) -> Self {
+    let core = try translating {
+      try sourceManual(edge: edge.facts, size: size.map(Calling.sizing))
+    }
     return Source(core, .one { run, index in Manual(try run.manual(index: index)) })
   }
 }

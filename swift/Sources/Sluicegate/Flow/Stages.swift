@@ -49,10 +49,37 @@ extension Flow where In == Out, Mat == NotUsed {
   }
 
   /// A boundary: what is above runs on a thread of its own, and runs ahead by what the edge holds.
+  /// `size` tells the bytes of an element, for an edge that is limited in bytes.
   ///
   /// Throws `invalidArgument` for a capacity of 0.
-  public static func buffer(_ edge: EdgeOptions = .init()) throws(SluicegateError) -> Self {
-    Flow(try translating { try flowBuffer(edge: edge.facts) }, .none())
+  public static func buffer(
+    _ edge: EdgeOptions = .init(), size: (@Sendable (In) -> UInt64)? = nil
+  ) throws(SluicegateError) -> Self {
+    let core = try translating {
+      try flowBuffer(edge: edge.facts, size: size.map(Calling.sizing))
+    }
+    return Flow(core, .none())
+  }
+}
+
+/// The control of ``Flow/killSwitch()``: ends a run from outside. Releasing it does nothing. Any task or
+/// thread may use it.
+public final class KillSwitch: Sendable {
+  private let core: KillSwitchCore
+  init(_ core: KillSwitchCore) { self.core = core }
+
+  /// Cancels what is above and fails what is below, with `reason` or the kind `cancelled`. False if that
+  /// was done before; what has ended stays as it is.
+  @discardableResult
+  public func cancel(_ reason: SluicegateError? = nil) -> Bool {
+    core.cancel(reason: reason?.fault)
+  }
+}
+
+extension Flow where In == Out, Mat == KillSwitch {
+  /// Passes everything on, until its control ends the run from outside.
+  public static func killSwitch() -> Self {
+    Flow(flowKillSwitch(), .one { run, index in KillSwitch(try run.killSwitch(index: index)) })
   }
 }
 
@@ -86,8 +113,8 @@ extension Source {
     via(.prefix(while: pass))
   }
 
-  /// ``Flow/buffer(_:)`` behind this source.
-  public func buffer(_ edge: EdgeOptions = .init()) throws(SluicegateError) -> Self {
-    via(try .buffer(edge))
-  }
+  /// ``Flow/buffer(_:size:)`` behind this source.
+  public func buffer(
+    _ edge: EdgeOptions = .init(), size: (@Sendable (Out) -> UInt64)? = nil
+  ) throws(SluicegateError) -> Self { via(try .buffer(edge, size: size)) }
 }

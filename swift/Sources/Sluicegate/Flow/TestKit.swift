@@ -46,6 +46,17 @@ public final class Publisher<Element: Sendable>: Sendable {
   @discardableResult
   public func sendError(_ error: SluicegateError) -> Bool { control.fail(error) }
 
+  /// Waits until `n` elements at least can be sent.
+  public func expectDemand(_ n: UInt64 = 1) async throws {
+    let awaited = "demand for \(n) within \(limit)"
+    do {
+      let ready = try await control.core.ready(n: n).answer(within: limit)
+      guard ready != 0 else { throw ProbeFailure(awaited: awaited, came: "cancel") }
+    } catch let error as SluicegateError where error.kind == .timedOut {
+      throw ProbeFailure(awaited: awaited, came: "demand for \(control.demand)")
+    }
+  }
+
   /// Waits until the source was cancelled from below.
   public func expectCancel() async throws {
     // More than any gate holds: this waits for the end alone.
