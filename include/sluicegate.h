@@ -6630,6 +6630,124 @@ sluice_status sluice_op_take_signal(const sluice_op *op,
                                     sluice_error **err);
 
 /**
+ * Takes an element, whatever it is.
+ *
+ * timeout_ms   milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out_element  may be NULL; a list of the element, yours to release
+ * err          may be NULL; what was awaited and what came
+ * returns      SLUICE_OK | SLUICE_TIMED_OUT: nothing came | SLUICE_PROTOCOL: something else came, and was
+ *              taken | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads      any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_expect_any(const sluice_subscriber *subscriber,
+                                           int64_t timeout_ms,
+                                           sluice_elements **out_element,
+                                           sluice_error **err);
+
+/**
+ * Takes this element.
+ *
+ * expected    what the value has to be; the library never follows it
+ * same        says whether a value that came is the expected one, on this thread; NULL: if the two are the
+ *             same pointer, or the same number
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: nothing came | SLUICE_PROTOCOL: something else came, and was
+ *             taken | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_expect_next(const sluice_subscriber *subscriber,
+                                            const void *expected,
+                                            bool (*same)(const void *expected, const void *came),
+                                            int64_t timeout_ms,
+                                            sluice_error **err);
+
+/**
+ * Takes the end, as it should be.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: nothing came | SLUICE_PROTOCOL: something else came, and was
+ *             taken | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_expect_complete(const sluice_subscriber *subscriber,
+                                                int64_t timeout_ms,
+                                                sluice_error **err);
+
+/**
+ * Takes the failure.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out_reason  may be NULL; what the stream failed with, yours to release
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: nothing came | SLUICE_PROTOCOL: something else came, and was
+ *             taken | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_expect_error(const sluice_subscriber *subscriber,
+                                             int64_t timeout_ms,
+                                             sluice_error **out_reason,
+                                             sluice_error **err);
+
+/**
+ * Sees that nothing comes within a time.
+ *
+ * within_ms  milliseconds from now; 0: that nothing is there
+ * err        may be NULL; what came
+ * returns    SLUICE_OK: nothing came | SLUICE_PROTOCOL: something came, and was taken |
+ *            SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads    any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_subscriber_expect_no_message(const sluice_subscriber *subscriber,
+                                                  int64_t within_ms,
+                                                  sluice_error **err);
+
+/**
+ * Sends an element that has to be taken, into a source's probe or a manual source. If it is not taken in
+ * time, the source is failed, so that nothing hangs.
+ *
+ * element     taken over on SLUICE_OK; stays yours otherwise
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK: it was enqueued | SLUICE_TIMED_OUT: no room or no demand came | SLUICE_PROTOCOL: it
+ *             was dropped, or the source is over | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_manual_send_next(const sluice_manual *manual,
+                                      const sluice_element *element,
+                                      int64_t timeout_ms,
+                                      sluice_error **err);
+
+/**
+ * Waits until `n` elements at once can be sent: in a source's probe, the demand from below.
+ *
+ * n           elements
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT: less is asked for | SLUICE_PROTOCOL: the source is over |
+ *             SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_manual_expect_demand(const sluice_manual *manual,
+                                          uint64_t n,
+                                          int64_t timeout_ms,
+                                          sluice_error **err);
+
+/**
+ * Waits until the source was cancelled from below.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * err         may be NULL; what was awaited and what came
+ * returns     SLUICE_OK, also if the source has ended another way | SLUICE_TIMED_OUT: it runs |
+ *             SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_manual_expect_cancel(const sluice_manual *manual,
+                                          int64_t timeout_ms,
+                                          sluice_error **err);
+
+/**
  * Takes a reference away.
  *
  * handle   may be NULL

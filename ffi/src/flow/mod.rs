@@ -12,6 +12,7 @@
 //! | `wire` | streams of requests and live feeds at the ends of a pipeline |
 //! | `graph` | a closed blueprint and what a run of it gives |
 //! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub`, `listeners` | the controls and results of a run |
+//! | `expect` | what a test expects of the probes |
 
 mod element;
 
@@ -48,6 +49,8 @@ mod completion;
 mod outlet;
 
 mod probe;
+
+mod expect;
 
 mod switch;
 
