@@ -39,17 +39,18 @@ static void end_line(line *line) {
 static void settle(const line *line) { CHECK_OK(sluice_scope_settle(line->scope, NULL)); }
 
 /* An answer that is not OK comes with these words. */
-static void check_told(sluice_status expected, sluice_status status, sluice_error *err,
+static void check_told(sluice_status expected, sluice_status status, sluice_error **err,
                        const char *awaited, const char *came) {
   const char *text = "(no error)";
   CHECK_STATUS(expected, status);
-  if (err != NULL) {
-    CHECK_OK(sluice_error_message(err, &text, NULL));
+  if (*err != NULL) {
+    CHECK_OK(sluice_error_message(*err, &text, NULL));
   }
   if (strstr(text, awaited) == NULL || strstr(text, came) == NULL) {
     check_failed(__FILE__, __LINE__, awaited, text);
   }
-  sluice_error_release(err);
+  sluice_error_release(*err);
+  *err = NULL;
 }
 
 static bool same_number(const void *expected, const void *came) {
@@ -90,7 +91,7 @@ static void what_is_awaited_comes(void) {
   settle(&line);
   err = NULL;
   CHECK_OK_ERR(sluice_subscriber_expect_error(line.end, 0, &reason, &err), err);
-  check_told(SLUICE_IO, SLUICE_IO, reason, "no disk", "");
+  check_told(SLUICE_IO, SLUICE_IO, &reason, "no disk", "");
   end_line(&line);
 
   line = new_line(NULL);
@@ -121,7 +122,7 @@ static void a_number_is_the_same_without_a_function(void) {
   CHECK_OK(sluice_scope_settle(scope, NULL));
   CHECK_OK_ERR(sluice_subscriber_expect_next(probe, (const void *)7, NULL, 0, &err), err);
   check_told(SLUICE_PROTOCOL,
-             sluice_subscriber_expect_next(probe, (const void *)7, NULL, 0, &err), err,
+             sluice_subscriber_expect_next(probe, (const void *)7, NULL, 0, &err), &err,
              "awaited: the element 0x7", "came: the element 0x8");
   CHECK_OK(sluice_subscriber_release(probe));
   flow_shutdown(scope);
@@ -133,51 +134,39 @@ static void what_came_instead_is_told(void) {
   const sluice_element element = flow_number(9);
   sluice_error *err = NULL;
   /* Nothing within the time: */
-  check_told(SLUICE_TIMED_OUT, expect(&line, 1, &err), err, "within", "came: nothing");
-  err = NULL;
-  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_any(line.end, 0, NULL, &err), err,
+  check_told(SLUICE_TIMED_OUT, expect(&line, 1, &err), &err, "within", "came: nothing");
+  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_any(line.end, 0, NULL, &err), &err,
              "awaited: an element within", "came: nothing");
-  err = NULL;
-  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_complete(line.end, 20, &err), err,
+  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_complete(line.end, 20, &err), &err,
              "awaited: complete within 20ms", "came: nothing");
-  err = NULL;
-  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_error(line.end, 0, NULL, &err), err,
+  check_told(SLUICE_TIMED_OUT, sluice_subscriber_expect_error(line.end, 0, NULL, &err), &err,
              "awaited: a failure within", "came: nothing");
-  err = NULL;
-  check_told(SLUICE_TIMED_OUT, sluice_manual_expect_cancel(line.source, 0, &err), err,
+  check_told(SLUICE_TIMED_OUT, sluice_manual_expect_cancel(line.source, 0, &err), &err,
              "awaited: cancel within", "came: nothing");
   CHECK_OK(sluice_subscriber_request(line.end, 5));
   settle(&line);
-  err = NULL;
-  check_told(SLUICE_TIMED_OUT, sluice_manual_expect_demand(line.source, 6, 0, &err), err,
+  check_told(SLUICE_TIMED_OUT, sluice_manual_expect_demand(line.source, 6, 0, &err), &err,
              "awaited: demand for 6", "came: demand for 5");
   /* Something else: */
   send(&line, 1);
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, expect(&line, 2, &err), err, "awaited: the element", "came: the element");
+  check_told(SLUICE_PROTOCOL, expect(&line, 2, &err), &err, "awaited: the element", "came: the element");
   send(&line, 3);
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_no_message(line.end, 0, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_no_message(line.end, 0, &err), &err,
              "awaited: nothing", "came: the element");
   send(&line, 4);
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_complete(line.end, 0, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_complete(line.end, 0, &err), &err,
              "awaited: complete", "came: the element");
   send(&line, 5);
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_error(line.end, 0, NULL, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_error(line.end, 0, NULL, &err), &err,
              "awaited: a failure", "came: the element");
   CHECK_OK(sluice_manual_complete(line.source, NULL));
   settle(&line);
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_any(line.end, 0, NULL, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_subscriber_expect_any(line.end, 0, NULL, &err), &err,
              "awaited: an element", "came: complete");
   CHECK_STATUS(SLUICE_CLOSED, sluice_subscriber_request(line.end, 1));
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_manual_expect_demand(line.source, 6, 0, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_manual_expect_demand(line.source, 6, 0, &err), &err,
              "awaited: demand for 6", "came: cancel");
-  err = NULL;
-  check_told(SLUICE_PROTOCOL, sluice_manual_send_next(line.source, &element, 0, &err), err,
+  check_told(SLUICE_PROTOCOL, sluice_manual_send_next(line.source, &element, 0, &err), &err,
              "awaited: an element is taken", "came: QueueClosed");
   CHECK(flow_alive() == 1); /* it stays ours */
   element.release(element.value);
@@ -187,8 +176,7 @@ static void what_came_instead_is_told(void) {
   line = new_line(NULL);
   {
     const sluice_element late = flow_number(1);
-    err = NULL;
-    check_told(SLUICE_TIMED_OUT, sluice_manual_send_next(line.source, &late, 0, &err), err,
+    check_told(SLUICE_TIMED_OUT, sluice_manual_send_next(line.source, &late, 0, &err), &err,
                "awaited: an element is taken within", "came: nothing");
     CHECK(flow_alive() == 1);
     late.release(late.value);
@@ -202,8 +190,7 @@ static void what_came_instead_is_told(void) {
     const sluice_element dropped = flow_number(3);
     send(&line, 1);
     send(&line, 2);
-    err = NULL;
-    check_told(SLUICE_PROTOCOL, sluice_manual_send_next(line.source, &dropped, 0, &err), err,
+    check_told(SLUICE_PROTOCOL, sluice_manual_send_next(line.source, &dropped, 0, &err), &err,
                "awaited: an element is taken", "came: Dropped");
     CHECK(flow_alive() == 3);
     dropped.release(dropped.value);
