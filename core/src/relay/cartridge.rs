@@ -1,19 +1,14 @@
 //! One cartridge of a host: started when it is first needed, stopped when it is not, started again.
 
-use std::sync::Weak;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
-use super::host::Inner;
 use crate::cartridge::{CapInfo, caps_of, same_cap};
 use crate::engine::{Command, Peer};
-use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::Frame;
-use crate::model::accounting::DropReason;
-use crate::request::{Connection, Role, Unroutable};
+use crate::error::Reason;
 use crate::routing::LinkId;
-use crate::sync::{Arc, Mutex};
+use crate::sync::Mutex;
 
 /// A cartridge that a host offers.
 pub(super) struct Slot {
@@ -108,74 +103,5 @@ impl Slot {
             Run::Running(link, peer) => Some((*link, peer.clone())),
             _ => None,
         }
-    }
-}
-
-/// What a host does with the frames of one run of a cartridge.
-pub(super) struct Link {
-    pub(super) host: Weak<Inner>,
-    pub(super) slot: Arc<Slot>,
-    pub(super) link: LinkId,
-}
-
-impl Role for Link {
-    /// The cartridge calls a cap: a peer call, which goes up to the switch.
-    fn request(&self, connection: &Arc<Connection>, frame: Frame) {
-        let window = connection.limits().initial_credit;
-        let (id, routing_id) = (frame.id, frame.routing_id);
-        let called = match self.host.upgrade() {
-            Some(host) => host.call_up(self.link, frame, window),
-            None => Err(super::host::was_closed()),
-        };
-        if let Err(error) = called {
-            // A dead link has nobody to tell.
-            let _ = connection.refuse(id, routing_id, &error);
-        }
-    }
-
-    fn relay(&self, _connection: &Arc<Connection>, frame: Frame) -> Result<(), Unroutable> {
-        let Some(host) = self.host.upgrade() else {
-            return Err(Unroutable { lately_ended: true });
-        };
-        let terminal = frame.is_terminal();
-        let relayed = host.router.relay(self.link, frame);
-        if terminal {
-            host.settle(&self.slot);
-        }
-        relayed
-    }
-
-    fn over(&self, reason: &Reason) {
-        if let Some(host) = self.host.upgrade() {
-            host.cartridge_gone(&self.slot, self.link, reason);
-        }
-    }
-
-    fn heartbeat(
-        &self,
-        connection: &Arc<Connection>,
-        frame: &Frame,
-        answer: bool,
-    ) -> Result<(), Reason> {
-        if !answer {
-            return connection.wire().lanes.control(Frame::heartbeat(frame.id));
-        }
-        let mut state = self.slot.state.lock();
-        state.drops = frame.meta_u64("drops_total").unwrap_or(state.drops);
-        let pools = frame.meta_bytes("pools").and_then(|p| serde_json::from_slice(p).ok());
-        state.pools = pools.unwrap_or_else(|| state.pools.clone());
-        Ok(())
-    }
-
-    fn policy(&self, _frame: &Frame) -> Result<(), Reason> {
-        Err(Error::new(
-            ErrorKind::Protocol,
-            "a policy came from the cartridge; it is the host's to send",
-        ))
-    }
-
-    fn hello(&self, connection: &Connection, frame: &Frame) -> Result<(), Reason> {
-        connection.wire().counters.drop_frame(DropReason::NoRoute, frame.frame_type.name());
-        Ok(())
     }
 }

@@ -15,16 +15,18 @@
 //! | `offer` | what a host offers, and which of it serves a cap |
 //! | `pulse` | heartbeats, and what stands still behind a relay |
 //! | `switch` | connections of hosts and callers |
-//! | `host`, `uplink`, `cartridge` | the cartridges of one machine: started, stopped, started again |
+//! | `host`, `host_core`, `uplink`, `cartridge` | the cartridges of one machine: started, stopped, started again |
 
 mod cartridge;
 mod host;
+mod host_core;
 mod names;
 mod offer;
 mod pulse;
 mod switch;
 mod uplink;
 
-pub use host::{Host, HostOptions};
+pub use host::Host;
+pub use host_core::HostOptions;
 pub use offer::{Matcher, SameTags};
 pub use switch::{Switch, SwitchOptions, call_through};

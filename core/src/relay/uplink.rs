@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Weak;
 
-use super::host::{Inner, UPLINK, was_closed};
+use super::host_core::{HostCore, UPLINK, was_closed};
 use super::pulse;
 use crate::account::Counters;
 use crate::cartridge::{IDENTITY, serve_identity};
@@ -21,7 +21,7 @@ const GONE: &str = "the switch is gone";
 
 /// Joins a switch; returns once it has taken the host in.
 pub(super) fn join(
-    host: &Arc<Inner>,
+    host: &Arc<HostCore>,
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
 ) -> Result<(), Error> {
@@ -81,7 +81,7 @@ impl Joining {
 
 /// What a host does with the frames of its switch.
 struct Uplink {
-    host: Weak<Inner>,
+    host: Weak<HostCore>,
     joining: Arc<Joining>,
 }
 
