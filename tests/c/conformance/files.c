@@ -1,4 +1,5 @@
 #include "files.h"
+#include "pipeline.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -77,11 +78,12 @@ static void replay_json(const cJSON *json, const char *path, way way, report *re
   }
   cJSON_ArrayForEach(script, scripts) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(script, "name");
-    const bool waits = strcmp(machine, "waiting") == 0;
     if (report->failures >= ENOUGH) {
       return;
     }
-    if (!(waits ? replay_waiting(script, way) : replay_pure(machine, script))) {
+    if (!(strcmp(machine, "waiting") == 0    ? replay_waiting(script, way)
+          : strcmp(machine, "pipeline") == 0 ? replay_pipeline(script)
+                                             : replay_pure(machine, script))) {
       failed(report, path, cJSON_IsString(name) ? name->valuestring : "(no name)");
     }
     report->scripts += 1;
