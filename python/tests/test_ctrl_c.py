@@ -42,9 +42,11 @@ def interrupt(call: Callable[[], object], signal_: int = signal.SIGINT) -> float
 
     def strike() -> None:
         nonlocal struck
-        until(lambda: is_asleep(threading.main_thread()))
-        struck = time.monotonic()
-        os.kill(os.getpid(), signal_)
+        try:
+            until(lambda: is_asleep(threading.main_thread()), 60)
+        finally:
+            struck = time.monotonic()
+            os.kill(os.getpid(), signal_)
 
     striker = threading.Thread(target=strike)
     striker.start()

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from conftest import REFERENCE
+from raw import CHUNK, END, ERR, raw_host
 from sluicegate import Call, Engine, Limits, Peer
 from sluicegate.errors import Cancelled, SluicegateError, TimedOut, Unbounded
 
@@ -63,6 +64,22 @@ def test_l10_l11_what_is_consumed_comes_back_with_every_window(window: int) -> N
         assert call.output().collect_bytes() == b"100"
         feeding.join()
         call.wait()
+
+
+def test_l12_who_sends_without_credit_fails_that_request_alone() -> None:
+    """L12: the chunk beyond the window is not delivered, and the request beside it lives on."""
+    with raw_host(window=4) as host:
+        host.open(1, ECHO, "media:blob")
+        host.open(2, FOREVER, "media:blob")  # which reads none of it
+        for index in range(5):
+            host.chunk(2, index)
+        error = host.until(2, ERR)[5]
+        assert (error["code"], error["attribution_class"]) == ("CREDIT_VIOLATION", "internal")
+        for index in range(3):
+            host.chunk(1, index)
+        host.close(1, 3)
+        assert [host.until(1, CHUNK)[6][0] for _ in range(3)] == [0, 1, 2]
+        host.until(1, END)
 
 
 def test_l13_a_cancel_releases_who_waits_for_credit() -> None:

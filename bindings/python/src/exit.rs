@@ -1,8 +1,23 @@
-//! The end of the interpreter.
+//! The interpreter that this library is in, and its end.
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::{attach, bell};
+
+/// Refuses an interpreter that is not the first of the process: what this library keeps of the process,
+/// the notifier above all, belongs to one.
+pub(crate) fn first_interpreter_only(_: Python<'_>) -> PyResult<()> {
+    // SAFETY: the thread is inside an interpreter.
+    let number = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if number == 0 {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "sluicegate works in the main interpreter only, not in a subinterpreter",
+    ))
+}
 
 /// Arranges that the notifier thread stops before the interpreter ends.
 pub(crate) fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -95,6 +95,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::exit::first_interpreter_only(module.py())?;
         super::process::watch();
         super::exit::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

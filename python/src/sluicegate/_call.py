@@ -9,11 +9,12 @@ from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._credit import Reason
 from sluicegate._data import Event, Terminal, event_of
+from sluicegate._handle import Handle
 from sluicegate._stream import InputStream, OutputStream
 from sluicegate._wait import NEVER, Deadline, seconds_of, wait
 
 
-class CallBase:
+class CallBase(Handle):
     """All of a call but its waits and streams. Any thread may use it."""
 
     def __init__(self, core: _core.Call) -> None:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from sluicegate import _core
 from sluicegate._data import Limits
 from sluicegate._engine import HasFileno, descriptor
+from sluicegate._handle import Handle
 from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._request import Request, RequestBase
 from sluicegate._wait import NEVER, wait
@@ -29,7 +30,7 @@ GRACE = 5.0
 """Seconds that handlers get to notice that the host is gone."""
 
 
-class CartridgeBase:
+class CartridgeBase(Handle):
     """A manifest and its handlers."""
 
     def __init__(

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from sluicegate import _core
 from sluicegate._block import Block
+from sluicegate._handle import Handle
 from sluicegate.errors import SluicegateError
 
 Reason: TypeAlias = str | SluicegateError
@@ -29,7 +30,7 @@ def reason_of(raised: BaseException | None) -> Reason:
     return type(raised).__name__
 
 
-class GateBase(Block):
+class GateBase(Handle, Block):
     """All of a gate but its wait. Any number of threads may use it at once."""
 
     _core: _core.Gate
@@ -99,7 +100,7 @@ class GateBase(Block):
         return f"<{type(self).__module__}.Gate available={self.available}{closed}>"
 
 
-class Turn(Block):
+class Turn(Handle, Block):
     """A place in a gate's line, made by ``on_ready``. A context manager: leaving gives it up."""
 
     def __init__(self, op: _core.Op[None], callback: Callable[[], object]) -> None:
@@ -138,7 +139,7 @@ class Turn(Block):
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
 
 
-class Window:
+class Window(Handle):
     """What a receiver has promised room for, in chunks, and what it owes the sender (L10).
 
     Each step is atomic, so threads that consume at once never grant twice. A grant of 0 means
@@ -197,7 +198,7 @@ Delivery: TypeAlias = Literal["granted", "no_stream", "no_request"]
 """What became of a grant: it credited a gate, the request has no such stream, or is not known."""
 
 
-class Router:
+class Router(Handle):
     """Brings grants to the gates of the streams that are open for sending.
 
     A stream is named within its request by a text or None; the empty text is a name.

@@ -13,6 +13,7 @@ from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._call import Call
 from sluicegate._data import CapInfo, Counters, Limits, Memory
+from sluicegate._handle import Handle
 from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
 from sluicegate._wait import Deadline, wait
@@ -51,7 +52,7 @@ def command_row(
     return (os.fspath(program), words, list((env or {}).items()), where, tee_stderr)
 
 
-class EngineBase:
+class EngineBase(Handle):
     """All of an engine but its waits. Any thread may use it."""
 
     def __init__(
@@ -99,7 +100,7 @@ class EngineBase:
         return self._core.spawn(*command_row(program, args, env, cwd, tee_stderr))
 
 
-class PeerBase:
+class PeerBase(Handle):
     """All of a peer but its waits and calls. Any thread may use it."""
 
     _closed = False

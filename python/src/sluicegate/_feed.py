@@ -11,6 +11,7 @@ from typing import IO, Any, Literal, Self, TypeAlias
 from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._core import Item
+from sluicegate._handle import Handle
 from sluicegate._stream import OutputStream, end_of_stream
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.errors import InvalidArgument, Io, SluicegateError
@@ -64,7 +65,7 @@ class FeedMeta:
             raise InvalidArgument(f"{item!r} is no item of a feed") from None
 
 
-class FeedBase:
+class FeedBase(Handle):
     """All of a feed but its waits. Any number of threads may use it at once.
 
     A ring of ``capacity`` items stands between the source and the consumer. When it is full, the

@@ -18,12 +18,13 @@ from sluicegate._engine import (
     command_row,
     descriptor,
 )
+from sluicegate._handle import Handle
 from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.errors import SluicegateError
 
 
-class SwitchBase:
+class SwitchBase(Handle):
     """All of a switch but its waits. Any thread may use it."""
 
     def __init__(
@@ -93,7 +94,7 @@ class Switch(SwitchBase, Block):
         self.close()
 
 
-class HostBase:
+class HostBase(Handle):
     """All of a host but its waits. Any thread may use it."""
 
     def __init__(

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from sluicegate import _core
 from sluicegate._block import Block
+from sluicegate._handle import Handle
 from sluicegate._wait import Deadline, wait
 
 Cause: TypeAlias = Literal["credit", "room", "unread", "data"]
@@ -95,7 +96,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Control(Block):
+class Control(Handle, Block):
     """An open control socket, by which other processes of the same user ask what this one does.
 
     A context manager: leaving it closes it.

@@ -7,12 +7,13 @@ from datetime import timedelta
 
 from sluicegate import _core
 from sluicegate._call import Call
+from sluicegate._handle import Handle
 from sluicegate._stream import InputStream, OutputStream, StreamSender
 from sluicegate._wait import Deadline, seconds_of, wait
 from sluicegate.errors import SluicegateError
 
 
-class RequestBase:
+class RequestBase(Handle):
     """All of a request but its waits and streams. Any thread may use it."""
 
     def __init__(self, core: _core.Request) -> None:

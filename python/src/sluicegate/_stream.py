@@ -11,6 +11,7 @@ from sluicegate import _core
 from sluicegate._block import Block
 from sluicegate._core import Item
 from sluicegate._data import StreamInfo, StreamStats
+from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, Deadline, seconds_of, wait
 from sluicegate.errors import EndOfStream, WrongMode
 
@@ -31,7 +32,7 @@ def chunk_of(item: Item) -> bytes:
     return value
 
 
-class InputBase:
+class InputBase(Handle):
     """All of an input stream but its waits. Any number of threads may use it at once."""
 
     def __init__(self, core: _core.InputStream) -> None:
@@ -166,7 +167,7 @@ class _Reader(io.RawIOBase):
         super().close()
 
 
-class OutputBase:
+class OutputBase(Handle):
     """All of an output stream but its waits. Any number of threads may use it at once."""
 
     def __init__(self, core: _core.OutputStream) -> None:
@@ -207,7 +208,7 @@ class OutputBase:
         )
 
 
-class StreamSender:
+class StreamSender(Handle):
     """A detached emitter, for a thread that outlives the handler's own.
 
     Its calls raise the reason once the request has ended (L13).

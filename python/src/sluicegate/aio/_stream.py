@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sluicegate import _core
 from sluicegate._block import AsyncBlock
 from sluicegate._core import Item
+from sluicegate._handle import Handle
 from sluicegate._stream import InputBase, OutputBase, chunk_of, end_of_stream
 from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._wait import wait
@@ -74,7 +75,7 @@ class InputStream(InputBase, AsyncBlock):
         self.cancel()
 
 
-class StreamSender:
+class StreamSender(Handle):
     """A detached emitter, for a task that outlives the handler's own."""
 
     def __init__(self, core: _core.StreamSender | _core.OutputStream) -> None:

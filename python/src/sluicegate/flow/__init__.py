@@ -10,7 +10,26 @@ fresh materialised value::
         result = flow.Source.iter(range(10)).map(str).to(flow.Sink.collect()).run(scope)
         print(result.result())
 
-Threads wait in ``result``, tasks with ``await``. Functions of stages run on threads of the scope.
+Where to look:
+
+=============  ====================================================================================
+``Source``     where elements come from; the stages are methods: ``Source.iter(x).map(f).take(3)``
+``Flow``       the stages by themselves; ``source.via(flow)``
+``Sink``       where elements go: ``collect``, ``fold``, ``foreach``, ``writer``, ``channel`` ...
+``Scope``      owns threads and edges; leaving it stops everything. ``stages()``, ``explain()``
+decorators     ``@flow.source``, ``@flow.map``, ``@flow.map_async(4)``, ``@flow.foreach`` ...
+by hand        ``Source.manual`` gives a ``Manual`` to offer to; ``run`` gives an ``Outlet`` to read
+results        ``Completion``, ``Promise``; ``Status``
+edges          ``EdgeOptions``: capacity in elements and bytes, and an ``Overflow`` strategy
+many           ``Hub``, ``MergeHub``, ``HubPolicy``; ``Switch`` ends a run from outside
+tests          ``sluicegate.flow.testkit``
+=============  ====================================================================================
+
+Threads wait in ``result``, ``offer``, ``recv`` and ``for``, tasks with ``await``, ``offer_async``,
+``recv_async`` and ``async for``. Times are in seconds, sizes in bytes, counts in elements. Every
+object may be used by any thread. Functions of stages run on threads of the scope, one at a time in
+each run of fused stages; what they raise fails the stream and comes out of its completion. Errors
+of the library are those of ``sluicegate.errors``.
 """
 
 from __future__ import annotations

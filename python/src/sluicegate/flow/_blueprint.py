@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sluicegate import _core
+from sluicegate._handle import Immutable
 from sluicegate.flow._channel import NO_END, Channel, channel_source
 from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
 from sluicegate.flow._fluent import Fluent
@@ -36,7 +37,7 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-class RunnableGraph(Generic[M_co]):
+class RunnableGraph(Immutable, Generic[M_co]):
     """A blueprint with neither input nor output left: it can run, as often as one likes."""
 
     __slots__ = ("_make",)
@@ -57,7 +58,7 @@ class RunnableGraph(Generic[M_co]):
             BUILDING.scope = outer
 
 
-class Source(Fluent[T_co, M_co]):
+class Source(Immutable, Fluent[T_co, M_co]):
     """A blueprint with one output of elements T; running it yields a control M.
 
     Immutable, and can be used as often as one likes. M is None where there is nothing to control.

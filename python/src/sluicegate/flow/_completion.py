@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.aio._wait import wait as wait_in_task
 
@@ -26,7 +27,7 @@ class Status(Enum):
     CANCELLED = 3
 
 
-class Completion(Generic[T_co]):
+class Completion(Handle, Generic[T_co]):
     """The side that waits. Any thread or task may wait; every waiter gets the same answer.
 
     A stream that failed because a function of yours raised raises that same exception here, with
@@ -140,7 +141,7 @@ class Completion(Generic[T_co]):
         return f"<sluicegate.flow.Completion {self.status.name.lower()}>"
 
 
-class Promise(Generic[T]):
+class Promise(Handle, Generic[T]):
     """The side that settles. One transition wins; a promise that is let go of is cancelled."""
 
     __slots__ = ("_core",)

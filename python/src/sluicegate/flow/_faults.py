@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 from sluicegate.errors import InvalidArgument
 
 VARIABLE = "SLUICEGATE_SEED"
@@ -66,7 +67,7 @@ def seed() -> Seed:
     raise InvalidArgument(f"{VARIABLE}={text!r} is no seed")
 
 
-class Shuffle:
+class Shuffle(Handle):
     """Links whose reads and writes change places.
 
     Each waits until some of the others have taken place, or for ``limit`` seconds, for they may

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 
 if TYPE_CHECKING:
     from sluicegate.flow._blueprint import Source
@@ -47,7 +48,7 @@ class HubSubscriber:
     lost: int
 
 
-class Hub(Generic[T_co]):
+class Hub(Handle, Generic[T_co]):
     """The control of a source that many may listen to. Any thread may use it.
 
     The hub asks for as much as the largest demand of any subscriber, and never for more than it
@@ -87,7 +88,7 @@ class Hub(Generic[T_co]):
         return self._core.is_over
 
 
-class MergeHub(Generic[T]):
+class MergeHub(Handle, Generic[T]):
     """The control of a source that many may feed. Any thread may use it.
 
     A producer that completes leaves the others running, and so does one that fails: its failure
@@ -121,7 +122,7 @@ class MergeHub(Generic[T]):
         return self._core.last_failure
 
 
-class Switch:
+class Switch(Handle):
     """The control of ``Flow.switch``. Letting go of it does nothing."""
 
     __slots__ = ("_core",)

@@ -75,7 +75,7 @@ def _positive(what: str, unit: str, n: int) -> None:
         raise InvalidArgument(f"{what} of {n} {unit}: it must be 1 or more")
 
 
-def once(what: str, given: object) -> Callable[[None], None]:
+def once(what: str, given: File[Any]) -> Callable[[None], None]:
     """Called for each run: refuses the second of something that can be read or written once."""
     if isinstance(given, (str, os.PathLike)) or callable(given):
         return lambda _: None

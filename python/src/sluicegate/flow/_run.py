@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 from sluicegate._stream import end_of_stream
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.aio._wait import wait as wait_in_task
@@ -22,7 +23,7 @@ def offer_of(row: tuple[int, BaseException | None]) -> Offer:
     return Offer(OfferStatus(row[0]), row[1])
 
 
-class Manual(Generic[T]):
+class Manual(Handle, Generic[T]):
     """The control of a source that is fed by hand, from any thread or task.
 
     Letting go of it without ``complete`` or ``fail`` fails the source: a producer that is lost is
@@ -97,7 +98,7 @@ class Manual(Generic[T]):
         return f"<{type(self).__qualname__} held={self.held} over={self.is_over}>"
 
 
-class Outlet(Generic[T_co]):
+class Outlet(Handle, Generic[T_co]):
     """The elements of a pipeline, taken by hand: an iterable, and for ``async for`` too.
 
     Taking makes demand: the pipeline runs ahead by the outlet's capacity and no further. Leaving

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, wait
 from sluicegate.aio._wait import wait as wait_in_task
 from sluicegate.errors import Forked, SluicegateError
@@ -52,7 +53,7 @@ class Stage:
         return self.counters
 
 
-class Scope:
+class Scope(Handle):
     """Owns what runs: a thread for each run of fused stages. Any thread may use it.
 
     A context manager, for ``with`` and ``async with``. Leaving it, and letting go of it, stops

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Immutable
 from sluicegate.flow._channel import Channel, channel_sink
 from sluicegate.flow._completion import Completion
 from sluicegate.flow._edge import EdgeOptions
@@ -25,7 +26,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 M_co = TypeVar("M_co", covariant=True)
 
 
-class Sink(Generic[I_contra, M_co]):
+class Sink(Immutable, Generic[I_contra, M_co]):
     """A blueprint with one input of elements I; running it yields a result or control M."""
 
     __slots__ = ("_make",)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Immutable
 from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
 from sluicegate.flow._hub import Switch
 from sluicegate.flow._task import loop_of_the_run, starter
@@ -26,7 +27,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 
 
-class Flow(Generic[I_contra, O_co, M_co]):
+class Flow(Immutable, Generic[I_contra, O_co, M_co]):
     """A blueprint from elements I to elements O; running it yields a control M, mostly None.
 
     The factories with one function are decorators too: ``@flow.map``. A function is called on a

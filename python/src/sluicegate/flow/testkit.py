@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from sluicegate import _core
+from sluicegate._handle import Handle
 from sluicegate._wait import Deadline, wait
 from sluicegate.errors import TimedOut
 from sluicegate.flow._blueprint import Source
@@ -59,7 +60,7 @@ def subscriber() -> Sink[Any, Subscriber[Any]]:
     return Sink(lambda: _core.FlowSink.probe().map_mat(Subscriber))
 
 
-class _Probe:
+class _Probe(Handle):
     """A probe, which knows whether its scope runs by itself."""
 
     def __init__(self) -> None:
