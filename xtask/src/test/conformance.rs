@@ -1,6 +1,8 @@
 //! The conformance scripts in every language: all pass in every way of waiting, and all replayed the same
 //! number, which is not a small one.
 
+mod pipelines;
+
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -45,6 +47,7 @@ pub fn run(repo: &Repo, tools: &Tools, repeat: u32, tally: &mut Tally) -> Result
 /// Runs each language's runner, the waiting scripts `repeat` times, and compares what they counted.
 pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     let mut replays = Vec::new();
+    let mut lines = Vec::new(); // of stages
     let mut failed = Vec::new();
     let mut inner = Vec::new(); // of the machines that only Rust replays
     for mut runner in runners(repo, tools)? {
@@ -60,13 +63,15 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
             println!("{}", watched.text); // shows why; that its lines are missing is said below
         }
         replays.extend(said);
+        lines.extend(watched.text.lines().filter_map(pipelines::Pipelines::read));
         inner.extend(
             watched.text.lines().filter(|line| line.starts_with("inner ")).map(str::to_owned),
         );
     }
-    print!("{}", table(&replays));
+    print!("{}{}", table(&replays), pipelines::table(&lines));
     inner.iter().for_each(|line| println!("{line}"));
     failed.extend(faults(&replays, tools.swift.is_some()));
+    failed.extend(pipelines::faults(&lines, tools.swift.is_some()));
     if failed.is_empty() {
         return Ok(());
     }
@@ -215,13 +220,15 @@ fn runners(repo: &Repo, tools: &Tools) -> Result<Vec<Command>> {
     ]);
     let c = build::make(repo, "tests/c", "conformance");
     let mut go = repo.command("go");
-    go.current_dir(repo.path("go")).args(["test", "-count=1", "-v", "-run", "Conformance", "."]);
+    let tests = "Conformance|PipelineScripts";
+    go.current_dir(repo.path("go")).args(["test", "-count=1", "-v", "-run", tests, ".", "./flow"]);
     let mut python = repo.command(repo.target("venv/bin/python"));
     python.current_dir(repo.path("python")).args([
         "-m",
         "pytest",
         "-s",
         "tests/test_conformance.py",
+        "tests/test_flow_scripts.py",
     ]);
     let mut all = vec![rust, c, go, python];
     if let Some(toolchain) = &tools.swift {

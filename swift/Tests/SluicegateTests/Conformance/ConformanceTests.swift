@@ -33,7 +33,7 @@ final class ConformanceTests: XCTestCase {
       for seed: UInt64 in 1...2 { try await PipelineRunner.replay(script, seed: seed) }
     }
     print(
-      "conformance swift | pipelines: \(report.scripts) scripts \(report.steps) steps, "
+      "pipeline swift | continuations: \(report.scripts) scripts \(report.steps) steps, "
         + "\(report.failures) failures")
   }
 
