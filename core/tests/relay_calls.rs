@@ -270,6 +270,38 @@ fn l17_a_cancel_goes_through_and_leaves_nothing_behind() {
     });
 }
 
+/// L17: a cancel goes on to the call that the handler waits for, and on to the call of that.
+#[test]
+fn l17_a_cancel_goes_on_to_the_calls_of_the_handler() {
+    within(SOON, "a cascade", || {
+        let switch = Switch::new(SwitchOptions::default());
+        let (told, hears) = std::sync::mpsc::channel();
+        let tell = std::sync::Mutex::new(told);
+        let _hold = host(&switch, "hold", Limits::default(), HOLD, move |request: &Request| {
+            let tell = tell.lock().expect("not poisoned");
+            tell.send(None).expect("heard");
+            let why = read_on(request)?;
+            tell.send(Some(why.clone())).expect("heard");
+            Err(why)
+        });
+        let _between = [(DOUBLE, ECHO), (ECHO, HOLD)].map(|(urn, next)| {
+            host(&switch, urn, Limits::default(), urn, move |request: &Request| {
+                let call = request.peer(next)?;
+                call.blocking_output()?.blocking_collect_bytes()?; // comes to an end by the cancel only
+                Ok(())
+            })
+        });
+        let peer = caller(&switch);
+        let call = peer.call(DOUBLE).expect("a call");
+        assert_eq!(hears.recv().expect("the last handler runs"), None);
+        call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
+        let why = hears.recv().expect("it is told").expect("why");
+        assert_eq!((why.kind(), why.message()), (ErrorKind::Cancelled, "enough"));
+        let stats = quiet(&switch);
+        assert_eq!(stats["drops"]["total"], 0, "{stats}");
+    });
+}
+
 #[test]
 fn a_host_that_leaves_fails_its_requests_and_another_takes_over() {
     within(SOON, "a host leaves", || {

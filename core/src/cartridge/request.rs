@@ -186,12 +186,13 @@ impl Request {
         let _ = self.0.exchange.wire().lanes.log(frame); // a dead link has no reader
     }
 
-    /// Calls a cap through the host.
+    /// Calls a cap through the host. When this request has to stop, the call is cancelled for the same
+    /// reason.
     ///
     /// # Errors
     /// The reason why the connection is over, or `LimitReached`.
     pub fn peer(&self, cap: &str) -> Result<Call, Error> {
-        Call::start(&self.0.connection, cap, None)
+        Call::start(&self.0.connection, cap, None, Some(&self.0.exchange))
     }
 
     /// Allows the request `limit` from now until it has ended. Then the caller is told by an ERR with code

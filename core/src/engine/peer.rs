@@ -189,7 +189,7 @@ pub(crate) fn identify(
     let connection = Arc::clone(connection);
     let nonce: Vec<u8> = (0..2).flat_map(|_| uuid::Uuid::new_v4().into_bytes()).collect();
     async move {
-        let call = Call::start(&connection, IDENTITY, None)?;
+        let call = Call::start(&connection, IDENTITY, None, None)?;
         let input = call.input("media:")?;
         input.write(Bytes::from(nonce.clone())).await?;
         call.finish_input().await?;
@@ -329,7 +329,7 @@ pub(super) struct Host;
 impl Role for Host {
     fn request(&self, connection: &Arc<Connection>, frame: Frame) {
         let cap = frame.cap.as_deref().unwrap_or("a request without a cap");
-        let message = format!("this engine routes no calls of cartridges: {cap}");
+        let message = format!("this engine routes no calls of cartridges (see peer_calls): {cap}");
         // A dead link has nobody to tell.
         let error = Error::new(ErrorKind::NoHandler, message);
         let _ = connection.refuse(frame.id, frame.routing_id, &error);
@@ -415,7 +415,7 @@ impl Peer {
     /// # Errors
     /// Why the cartridge is gone, or `LimitReached`. An unknown cap fails the call, not this.
     pub fn call(&self, cap: &str) -> Result<Call, Error> {
-        Call::start(&self.0.connection, cap, Some(self.0.clone()))
+        Call::start(&self.0.connection, cap, Some(self.0.clone()), None)
     }
 
     /// How many calls are live.

@@ -32,12 +32,17 @@ struct Inner {
 }
 
 impl Call {
+    /// `parent`: the request that it is made for.
     pub(crate) fn start(
         connection: &Arc<Connection>,
         cap: &str,
         anchor: Anchor,
+        parent: Option<&Arc<Exchange>>,
     ) -> Result<Self, Error> {
-        let exchange = connection.call(cap)?;
+        let exchange = connection.call(cap, parent.map(|parent| parent.flow().id))?;
+        if let Some(parent) = parent {
+            parent.adopt(&exchange);
+        }
         let keeper = Keeper::new(Arc::clone(&exchange), "the caller dropped the call");
         let body_ended = AtomicBool::new(false);
         Ok(Call(Arc::new(Inner { exchange, _keeper: keeper, body_ended, _anchor: anchor })))
@@ -158,17 +163,7 @@ impl Call {
     /// told. Nothing happens if it has ended. A reason of kind `TimedOut` is a limit that the caller has
     /// looked after itself: it stays of that kind, and what stood still is put to its message.
     pub fn cancel(&self, reason: &Reason) {
-        let reason = match reason.kind() {
-            ErrorKind::Cancelled => reason.clone(),
-            ErrorKind::TimedOut => self.0.exchange.stood_still(reason),
-            _ => Error::with_code(
-                ErrorKind::Cancelled,
-                reason.code(),
-                reason.class(),
-                reason.message(),
-            ),
-        };
-        self.0.exchange.fail(&reason);
+        self.0.exchange.give_up(reason);
     }
 
     /// [`finish_input`](Self::finish_input), waiting on this thread.

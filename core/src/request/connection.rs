@@ -170,11 +170,19 @@ impl Connection {
         self.table.all().iter().flat_map(|exchange| exchange.standings(at)).collect()
     }
 
-    /// Makes a request of ours and sends its REQ.
-    pub(crate) fn call(&self, cap: &str) -> Result<Arc<Exchange>, Error> {
+    /// Makes a request of ours and sends its REQ, which names the request that it is made for.
+    pub(crate) fn call(
+        &self,
+        cap: &str,
+        parent: Option<MessageId>,
+    ) -> Result<Arc<Exchange>, Error> {
         let id = MessageId::new_random();
         let exchange = self.register(Side::Caller, FlowKey::new(id, None), cap)?;
-        self.wire.send(Frame::req(id, None, cap, "application/cbor")).inspect_err(|reason| {
+        let mut req = Frame::req(id, None, cap, "application/cbor");
+        if let Some(parent) = parent {
+            req.set_meta("parent_rid", parent);
+        }
+        self.wire.send(req).inspect_err(|reason| {
             exchange.end(Err(reason.clone()));
         })?;
         Ok(exchange)

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::children::Children;
 use super::names::check_names;
 use super::terminal::{self, Event, Terminal};
 use crate::check;
@@ -33,6 +34,8 @@ pub(crate) struct Exchange {
     state: Watched<State>,
     /// How long it may take.
     pub(super) limit: TimeLimit,
+    /// The calls that were made for it.
+    pub(super) children: Children,
     forget: Box<dyn Fn(FlowKey) + Send + Sync>,
 }
 
@@ -81,7 +84,8 @@ impl Exchange {
         forget: impl Fn(FlowKey) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let (state, limit) = (Watched::new(State::default()), TimeLimit::default());
-        Arc::new(Exchange { side, flow, cap, wire, state, limit, forget: Box::new(forget) })
+        let (children, forget) = (Children::default(), Box::new(forget));
+        Arc::new(Exchange { side, flow, cap, wire, state, limit, children, forget })
     }
 
     pub(super) fn side(&self) -> Side {
@@ -346,6 +350,7 @@ impl Exchange {
             return;
         };
         self.release(&inputs, &outputs, reason, forget);
+        self.cancel_children(reason);
     }
 
     /// Fails the request from this end: a handler sends ERR, a caller CANCEL with the same reason.
@@ -427,6 +432,9 @@ impl Exchange {
         let _ = tell(&self.wire);
         let forget = given_up || self.side == Side::Handler;
         self.release(&inputs, &outputs, &reason, forget);
+        if !clean {
+            self.cancel_children(&reason);
+        }
         for input in &inputs {
             input.mark_over();
         }

@@ -1,6 +1,7 @@
 //! Requests: what belongs to one call, at either end of a link, and how frames reach it.
 
 mod call;
+mod children;
 mod connection;
 mod exchange;
 mod keeper;
