@@ -16,6 +16,7 @@
 //! # Ok::<(), sluicegate::Error>(())
 //! ```
 
+mod calls;
 mod explain;
 mod health;
 mod peer;
@@ -57,11 +58,15 @@ pub struct EngineOptions {
     pub max_item: u64,
     /// How cartridges are watched over.
     pub health: Health,
+    /// Whether a cartridge may call the caps of the cartridges of this engine, its own included. A call
+    /// passes through the engine with the credit of its two ends, whose windows must be equal (L11, L14).
+    /// Otherwise its calls are refused with `NoHandler`.
+    pub peer_calls: bool,
 }
 
 impl Default for EngineOptions {
     /// The protocol's limits, 10 s for the handshake, the whole network, items of up to 64 MiB,
-    /// a heartbeat every 30 s.
+    /// a heartbeat every 30 s, no calls between cartridges.
     fn default() -> Self {
         EngineOptions {
             limits: Limits::default(),
@@ -69,6 +74,7 @@ impl Default for EngineOptions {
             policy: NetworkPolicy::Full,
             max_item: MAX_ITEM,
             health: Health::default(),
+            peer_calls: false,
         }
     }
 }
@@ -81,6 +87,7 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     options: EngineOptions,
     owed: Arc<Owed>,
+    calls: Arc<calls::Calls>,
     peers: Mutex<Vec<Known>>,
     watch: Arc<health::Watch>,
     watched: AtomicBool,
@@ -114,6 +121,7 @@ impl Engine {
         let inner = Inner {
             options,
             owed: Arc::default(),
+            calls: Arc::default(),
             peers: Mutex::default(),
             watch: Arc::default(),
             watched: AtomicBool::new(false),
@@ -136,8 +144,9 @@ impl Engine {
     ///
     /// # Errors
     /// As there. When the handshake takes too long, and when the cartridge is closed, the thread that
-    /// reads `reader` stays until the transport ends. Closing drops `writer`: where that does not tell
-    /// the other end, as with one handle of a socket of two, its drop has to shut the transport down.
+    /// reads `reader` stays until the transport ends. Closing drops `writer`; a socket of the standard
+    /// library, or one in a `File`, is shut down as well, so that the other end is told although there is
+    /// a second handle. The drop of any other `writer` has to tell it by itself.
     pub fn attach(
         &self,
         reader: impl Read + Send + 'static,
@@ -153,16 +162,18 @@ impl Engine {
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Peer, Error> {
-        let options = &self.0.options;
-        let peer = peer::connect(
-            label,
-            process,
-            reader,
-            writer,
-            options,
-            &self.0.owed,
-            Box::new(peer::Host),
-        )?;
+        let Inner { options, owed, calls, .. } = &*self.0;
+        let (link, role): (_, Box<dyn Role>) = match options.peer_calls {
+            true => {
+                let (link, role) = calls.role();
+                (Some(link), role)
+            }
+            false => (None, Box::new(peer::Host)),
+        };
+        let peer = peer::connect(label, process, reader, writer, options, owed, role)?;
+        if let Some(link) = link {
+            calls.add(link, &peer);
+        }
         let mut peers = self.0.peers.lock();
         peers.retain(|known| !known.going.is_gone());
         peers.push(Known { peer: peer.downgrade(), going: peer.going() });
@@ -181,11 +192,18 @@ impl Engine {
     }
 
     /// What was lost and what is live, as JSON: for each cartridge its name, process, requests and
-    /// losses.
+    /// losses; beside them the calls between cartridges, if they may call.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
         let peers = self.0.live_peers();
-        serde_json::json!({"cartridges": peers.iter().map(Peer::stats).collect::<Vec<_>>()})
+        let cartridges: Vec<_> = peers.iter().map(Peer::stats).collect();
+        match self.0.options.peer_calls {
+            true => {
+                let calls = self.0.calls.stats();
+                serde_json::json!({"cartridges": cartridges, "peer_calls": calls})
+            }
+            false => serde_json::json!({"cartridges": cartridges}),
+        }
     }
 
     /// Closes every cartridge: calls end with an error, processes get 1.5 s to exit and are killed

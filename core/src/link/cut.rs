@@ -24,6 +24,11 @@ impl Cut {
         is_socket.then(|| Cut(UnixStream::from(OwnedFd::from(file))))
     }
 
+    /// Tells the other end that nothing more comes, although somebody else may hold the socket.
+    pub(super) fn say_end(&self) {
+        let _gone = self.0.shutdown(Shutdown::Write); // then it knows
+    }
+
     /// Ends the socket in both directions, for every handle of it.
     pub(super) fn shut(&self) {
         let _gone = self.0.shutdown(Shutdown::Both); // then nobody stands in a write

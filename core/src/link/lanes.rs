@@ -379,8 +379,13 @@ impl Inner {
                 }
             }
         };
-        drop(self.cut.lock().take());
+        let cut = self.cut.lock().take();
         drop(writer); // the peer sees the end of the stream
+        match (cut, self.queue.with(|queue| queue.dead.is_some())) {
+            (Some(cut), false) => cut.say_end(),
+            (Some(cut), true) => cut.shut(), // which also ends the thread that reads
+            (None, _) => {}
+        }
         match failure {
             Some(reason) => self.failed(reason),
             None => {
