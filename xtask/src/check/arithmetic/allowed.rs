@@ -66,7 +66,7 @@ pub const ALLOWED: &[Allowed] = &[
         "whether an element is under way",
     ),
     (
-        "core/src/relay/router.rs",
+        "core/src/routing/router.rs",
         "chunks >= most",
         "how much lies unread before a whole link, against what one window explains; no stream's credit",
     ),
