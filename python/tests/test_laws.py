@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -113,10 +113,10 @@ def test_l14_control_flows_while_no_data_may() -> None:
         full.finish_input()
         output = full.output()  # of which nothing is read
         call = peer.call(MULTI)
-        feeding = feed(call, 1)
+        with suppress(SluicegateError):  # it reads no input, and may be over
+            call.finish_input()
         assert call.wait().message == "done"
         assert len(list(call.events())) == 2
-        feeding.join()
         assert [item.value for item in output] == list(range(20))
 
 

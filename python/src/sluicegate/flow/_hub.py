@@ -131,7 +131,7 @@ class Switch(Handle):
         self._core = core
 
     def cancel(self, reason: BaseException | None = None) -> bool:
-        """Cancels what is above and ends what is below: the result is cancelled, which is no failure.
+        """Cancels what is above and ends what is below: the result is cancelled, no failure.
 
         Waiting for it raises ``reason``, or Cancelled. False if that was done before.
         """
