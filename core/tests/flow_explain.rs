@@ -1,6 +1,8 @@
 //! A scope tells who waits for whom.
 
-use sluicegate::flow::{EdgeOptions, Flow, Scope, Sink, Source, WaitsFor};
+use sluicegate::flow::{
+    EdgeOptions, Flow, HubOptions, HubPolicy, Page, Scope, Sink, Source, WaitsFor,
+};
 
 #[test]
 fn a_scope_names_who_is_waited_for() {
@@ -58,4 +60,48 @@ fn a_scope_names_who_is_waited_for() {
     let held: Vec<_> = told.stages().iter().filter(|s| s.waits_for == WaitsFor::Itself).collect();
     assert_eq!((held.len(), held[0].stage.as_str(), held[0].demand.held), (1, "zip", 1));
     assert!(stands(&scope).contains(&("slow".to_owned(), WaitsFor::Source)));
+}
+
+/// Rows that were fetched, and elements that a hub has not shared, are held by a stage: one sees whose
+/// memory they are.
+#[test]
+fn what_a_source_or_a_hub_holds_is_seen() {
+    let held = |scope: &Scope, stage: &str| {
+        let told = scope.explain();
+        let of = told.stages().iter().find(|one| one.stage == stage).expect("it runs");
+        (of.demand.downstream, of.demand.upstream, of.demand.held)
+    };
+    let scope = Scope::stepped("rows", 1);
+    let page = |from: u64| {
+        let rows = (from..from + 64).collect();
+        Ok(Page { rows, next: Some(from + 64) })
+    };
+    let end = Source::pages(0, page).to(Sink::probe()).run(&scope).expect("runs");
+    end.request(1);
+    scope.settle();
+    assert_eq!(held(&scope, "pages"), (0, 0, 63));
+    end.request(13);
+    scope.settle();
+    assert_eq!(held(&scope, "pages"), (0, 0, 50));
+    assert!(scope.explain().to_string().contains("it holds 50"), "{}", scope.explain());
+
+    // A probe takes 16 that nobody has looked at, and no more.
+    let scope = Scope::stepped("fetch", 1);
+    let fetch = |from: u64, n: u64| Ok((from..(from + n + 5).min(90)).collect());
+    let end = Source::fetch(fetch).to(Sink::probe()).run(&scope).expect("runs");
+    end.request(50);
+    scope.settle();
+    assert_eq!(held(&scope, "fetch"), (34, 0, 34), "what was asked for, and not five more");
+    assert_eq!(scope.explain().stages()[0].late, 5);
+
+    let scope = Scope::stepped("hub", 1);
+    let hub = Source::range(0..100).to(Sink::broadcast_hub(HubOptions::capacity(8).expect("some")));
+    let hub = hub.run(&scope).expect("runs");
+    let source = hub.subscribe_with(HubPolicy::Wait, 1).expect("some");
+    let fast = hub.subscribe_with(HubPolicy::Wait, 64).expect("some").to(Sink::probe());
+    let (fast, slow) = (fast.run(&scope).expect("runs"), source.to(Sink::probe()).run(&scope));
+    fast.request(64);
+    scope.settle();
+    assert!(slow.is_ok(), "it asks for nothing, and holds the hub up");
+    assert_eq!(held(&scope, "broadcast_hub").2, 8, "{}", scope.explain());
 }

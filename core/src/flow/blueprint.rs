@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::build::Build;
 use super::context::Up;
 use super::guard::failed;
+use super::plan::{Origin, Tempo, Through};
 use super::scope::Scope;
 use crate::error::Error;
 use crate::sync::Arc;
@@ -20,32 +21,41 @@ type MakeGraph<M> = dyn Fn(&mut Build) -> Result<M, Error> + Send + Sync;
 
 /// A blueprint with one output of elements `T`; running it yields a control `M`. Immutable; clones
 /// are the same blueprint.
-pub struct Source<T, M = NotUsed>(Arc<MakeSource<T, M>>);
+pub struct Source<T, M = NotUsed>(Arc<MakeSource<T, M>>, Origin);
 
 /// A blueprint from elements `I` to elements `O`.
-pub struct Flow<I, O, M = NotUsed>(Arc<MakeFlow<I, O, M>>);
+pub struct Flow<I, O, M = NotUsed>(Arc<MakeFlow<I, O, M>>, Through);
 
 /// A blueprint with one input of elements `I`; running it yields a result or control `M`.
-pub struct Sink<I, M = NotUsed>(Arc<MakeSink<I, M>>);
+pub struct Sink<I, M = NotUsed>(Arc<MakeSink<I, M>>, Through);
+
+/// What the body of a [`Flow::feedback`] makes of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Feedback<I, O> {
+    /// It goes round again, as this.
+    Again(I),
+    /// It leaves the loop, as this.
+    Out(O),
+}
 
 /// A blueprint with neither input nor output left: it can run, as often as one likes.
 pub struct RunnableGraph<M>(Arc<MakeGraph<M>>);
 
 impl<T, M> Clone for Source<T, M> {
     fn clone(&self) -> Self {
-        Source(Arc::clone(&self.0))
+        Source(Arc::clone(&self.0), self.1.clone())
     }
 }
 
 impl<I, O, M> Clone for Flow<I, O, M> {
     fn clone(&self) -> Self {
-        Flow(Arc::clone(&self.0))
+        Flow(Arc::clone(&self.0), self.1.clone())
     }
 }
 
 impl<I, M> Clone for Sink<I, M> {
     fn clone(&self) -> Self {
-        Sink(Arc::clone(&self.0))
+        Sink(Arc::clone(&self.0), self.1.clone())
     }
 }
 
@@ -59,10 +69,20 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     pub(super) fn from_make(
         make: impl Fn(&mut Build) -> Result<(Up<T>, M), Error> + Send + Sync + 'static,
     ) -> Self {
-        Source(Arc::new(make))
+        Source(Arc::new(make), Origin::default())
+    }
+
+    /// The same, with what it says of itself.
+    pub(super) fn from(self, origin: Origin) -> Self {
+        Source(self.0, origin)
+    }
+
+    pub(super) fn origin(&self) -> &Origin {
+        &self.1
     }
 
     pub(super) fn make(&self, build: &mut Build) -> Result<(Up<T>, M), Error> {
+        self.1.check()?;
         (self.0)(build)
     }
 
@@ -79,12 +99,13 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         flow: Flow<T, O, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Source<O, R> {
-        let source = self.clone();
+        let (source, origin) = (self.clone(), self.1.then(&flow.1));
         Source::from_make(move |build| {
             let (up, left) = source.make(build)?;
             let (up, right) = flow.make(build, up)?;
             Ok((up, combine(left, right)))
         })
+        .from(origin)
     }
 
     /// Closed by `sink`. Keeps the sink's materialised value.
@@ -100,8 +121,9 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         sink: Sink<T, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> RunnableGraph<R> {
-        let source = self.clone();
+        let (source, origin) = (self.clone(), self.1.then(&sink.1));
         RunnableGraph(Arc::new(move |build| {
+            origin.check()?;
             let (up, left) = source.make(build)?;
             let right = sink.make(build, up)?;
             Ok(combine(left, right))
@@ -119,6 +141,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
             let (up, left) = source.make(build)?;
             Ok((up, change(left)))
         })
+        .from(self.1.clone())
     }
 
     /// The same under another name in [`Scope::stages`], in errors and in `explain`.
@@ -126,6 +149,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     pub fn named(&self, name: impl Into<String>) -> Self {
         let (source, name) = (self.clone(), name.into());
         Source::from_make(move |build| build.named(&name, |build| source.make(build)))
+            .from(self.1.clone())
     }
 }
 
@@ -133,7 +157,21 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
     pub(super) fn from_make(
         make: impl Fn(&mut Build, Up<I>) -> Result<(Up<O>, M), Error> + Send + Sync + 'static,
     ) -> Self {
-        Flow(Arc::new(make))
+        Flow(Arc::new(make), Through::of(Tempo::FREE))
+    }
+
+    /// The same, with what it says of itself.
+    pub(super) fn through(self, through: Through) -> Self {
+        Flow(self.0, through)
+    }
+
+    /// The same, at this tempo.
+    pub(super) fn at(self, tempo: Tempo) -> Self {
+        self.through(Through::of(tempo))
+    }
+
+    pub(super) fn tempo(&self) -> Tempo {
+        self.1.tempo
     }
 
     pub(super) fn make(&self, build: &mut Build, up: Up<I>) -> Result<(Up<O>, M), Error> {
@@ -153,12 +191,13 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         next: Flow<O, P, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Flow<I, P, R> {
-        let flow = self.clone();
+        let (flow, through) = (self.clone(), self.1.then(&next.1));
         Flow::from_make(move |build, up| {
             let (up, left) = flow.make(build, up)?;
             let (up, right) = next.make(build, up)?;
             Ok((up, combine(left, right)))
         })
+        .through(through)
     }
 
     /// The same with another materialised value.
@@ -172,6 +211,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
             let (up, left) = flow.make(build, up)?;
             Ok((up, change(left)))
         })
+        .through(self.1.clone())
     }
 
     /// Closed downwards by `sink`. Keeps the sink's materialised value.
@@ -187,12 +227,13 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         sink: Sink<O, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Sink<I, R> {
-        let flow = self.clone();
+        let (flow, through) = (self.clone(), self.1.then(&sink.1));
         Sink::from_make(move |build, up| {
             let (up, left) = flow.make(build, up)?;
             let right = sink.make(build, up)?;
             Ok(combine(left, right))
         })
+        .through(through)
     }
 
     /// The same under another name in [`Scope::stages`], in errors and in `explain`.
@@ -200,6 +241,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
     pub fn named(&self, name: impl Into<String>) -> Self {
         let (flow, name) = (self.clone(), name.into());
         Flow::from_make(move |build, up| build.named(&name, |build| flow.make(build, up)))
+            .through(self.1.clone())
     }
 }
 
@@ -207,7 +249,12 @@ impl<I: Send + 'static, M: 'static> Sink<I, M> {
     pub(super) fn from_make(
         make: impl Fn(&mut Build, Up<I>) -> Result<M, Error> + Send + Sync + 'static,
     ) -> Self {
-        Sink(Arc::new(make))
+        Sink(Arc::new(make), Through::of(Tempo::EACH))
+    }
+
+    /// The same, with what it says of itself.
+    fn through(self, through: Through) -> Self {
+        Sink(self.0, through)
     }
 
     pub(super) fn make(&self, build: &mut Build, up: Up<I>) -> Result<M, Error> {
@@ -221,7 +268,7 @@ impl<I: Send + 'static, M: 'static> Sink<I, M> {
         change: impl Fn(M) -> R + Send + Sync + 'static,
     ) -> Sink<I, R> {
         let sink = self.clone();
-        Sink::from_make(move |build, up| Ok(change(sink.make(build, up)?)))
+        Sink::from_make(move |build, up| Ok(change(sink.make(build, up)?))).through(self.1.clone())
     }
 
     /// The same under another name in [`Scope::stages`], in errors and in `explain`.
@@ -229,6 +276,7 @@ impl<I: Send + 'static, M: 'static> Sink<I, M> {
     pub fn named(&self, name: impl Into<String>) -> Self {
         let (sink, name) = (self.clone(), name.into());
         Sink::from_make(move |build, up| build.named(&name, |build| sink.make(build, up)))
+            .through(self.1.clone())
     }
 }
 
@@ -237,7 +285,7 @@ impl<M> RunnableGraph<M> {
     /// everything that this attempt made is taken back.
     ///
     /// # Errors
-    /// `ScopeShutDown`; what a stage or a combiner failed with, `StageFailed` if it panicked;
+    /// `PlanRefused` for a plan that could lock up; `ScopeShutDown`; what a stage or a combiner failed with, `StageFailed` if it panicked;
     /// `LimitReached` if the system has no thread left.
     pub fn run(&self, scope: &Scope) -> Result<M, Error> {
         let mut build = Build::new(scope)?;

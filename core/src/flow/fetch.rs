@@ -14,7 +14,8 @@ use crate::sync::Arc;
 
 impl<T: Send + 'static> Source<T> {
     /// Rows by position: `fetch(from, n)` is called with what is asked for and answers at most `n` rows,
-    /// beginning with number `from`; fewer than `n` are the last. It runs on the thread of its island.
+    /// beginning with number `from`; fewer than `n` are the last, more than `n` are dropped. It runs on
+    /// the thread of its island. The rows that were fetched and have not left are the stage's `held`.
     ///
     /// Behind [`Flow::page`](super::Flow::page) this is a paged source with the demand of the page: a
     /// buffer of 64 with the mark at 48 fetches 64 rows, and then 48 each time 48 have left.
@@ -59,7 +60,6 @@ where
                 return if over { Poll::Ready(Signal::Complete) } else { Poll::Pending };
             }
             if let Some(row) = self.rows.pop_front() {
-                let _asked_of_itself = self.meter.arrive();
                 self.meter.emit(1);
                 return Poll::Ready(Signal::Next(row));
             }
@@ -72,8 +72,13 @@ where
                     let came = rows.len() as u64;
                     self.from = self.from.saturating_add(came);
                     self.last = came < n;
-                    self.rows
-                        .extend(rows.into_iter().take(usize::try_from(n).unwrap_or(usize::MAX)));
+                    for (row, left) in rows.into_iter().zip((0..came).map(|at| n > at)) {
+                        if left && self.meter.arrive() {
+                            self.rows.push_back(row); // held from now on
+                        } else {
+                            self.meter.view().count_late(); // more than was asked for
+                        }
+                    }
                 }
                 Err(error) => return Poll::Ready(Signal::Fail(error)),
             }

@@ -9,6 +9,7 @@ use super::edge::{Overflow, positive};
 use super::guard::guarded;
 use super::hub_core::{HubCore, HubDrive, Taken};
 use super::meter::Meter;
+use super::plan::{Lines, Origin};
 use crate::error::{Error, ErrorKind};
 use crate::model::demand::Stage;
 use crate::model::hub::Policy;
@@ -133,6 +134,8 @@ impl<T: Clone + Send + Sync + 'static> Hub<T> {
     fn subscription(&self, policy: HubPolicy, capacity: u64) -> Source<T> {
         let (hub, used) = (self.clone(), Arc::new(AtomicBool::new(false)));
         let (policy, limit) = policy.parts();
+        let holds = policy == Policy::HoldUp && limit.is_none();
+        let number = Arc::as_ptr(&self.0.0).addr(); // the source keeps the hub, so it stays its own
         Source::from_make(move |build| {
             if used.swap(true, Ordering::AcqRel) {
                 return Err(Error::new(
@@ -147,6 +150,7 @@ impl<T: Clone + Send + Sync + 'static> Hub<T> {
             let used = Arc::clone(&used);
             Ok((Box::new(Subscription { core, id, meter, used, begun: false }) as Up<T>, NotUsed))
         })
+        .from(Origin::of(Lines::of_hub(number, holds)))
     }
 
     /// Everybody who listens now, in the order they came.

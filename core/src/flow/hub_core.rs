@@ -57,6 +57,8 @@ pub(super) enum Taken<T> {
 struct Round<T> {
     /// Elements to ask for above.
     ask: u64,
+    /// Elements that are not shared yet.
+    queued: u64,
     over: bool,
     /// When a subscriber will have held up the hub for too long.
     alarm: Option<Duration>,
@@ -314,8 +316,14 @@ impl<T> HubCore<T> {
     /// Shares what can be shared. `ended`: nothing more will arrive.
     fn round(&self, now: Duration, ended: Option<&Option<Error>>, waker: &Waker) -> Round<T> {
         let waker = waker.clone();
-        let mut round =
-            Round { ask: 0, over: false, alarm: None, wake: vec![], gone: Kept::default() };
+        let mut round = Round {
+            ask: 0,
+            queued: 0,
+            over: false,
+            alarm: None,
+            wake: vec![],
+            gone: Kept::default(),
+        };
         let mut state = self.0.lock();
         state.share(&mut round);
         round.alarm = state.expel(now, &mut round.wake);
@@ -331,6 +339,7 @@ impl<T> HubCore<T> {
             state.hub = hub;
             round.ask = ask;
         }
+        round.queued = state.hub.queued;
         let replaced = state.driver.replace(waker);
         drop(state);
         drop(replaced);
@@ -383,6 +392,7 @@ impl<T: Send + Sync> Drive for HubDrive<T> {
                 context.wake_at(alarm);
             }
             let ask = self.meter.request(round.ask);
+            self.meter.view().set_held(round.queued); // what is not shared yet
             let Some(up) = &mut self.up else { return Poll::Pending };
             if ask != 0 {
                 up.request(ask);

@@ -67,6 +67,7 @@ mod meter;
 mod ops;
 mod outlet;
 mod pages;
+mod plan;
 mod probe;
 mod promise;
 mod pump;
@@ -79,7 +80,7 @@ pub mod testkit;
 mod tick;
 mod wire;
 
-pub use blueprint::{Flow, NotUsed, RunnableGraph, Sink, Source};
+pub use blueprint::{Feedback, Flow, NotUsed, RunnableGraph, Sink, Source};
 pub use build::Build;
 pub use clock::Clock;
 pub use context::{Context, Signal, Up, Upstream};

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::hash::Hash;
 use std::time::Duration;
 
-use super::blueprint::{Flow, Source};
+use super::blueprint::{Feedback, Flow, Source};
 use super::edge::EdgeOptions;
 use crate::error::Error;
 
@@ -278,6 +278,14 @@ pub trait Ops: Sized {
         F: Fn(&Self::Out) -> K + Send + Sync + 'static,
     {
         Ok(self.then(Flow::group_by(max_groups, slots, key, flow)?))
+    }
+
+    fn feedback<O: Send + 'static>(
+        &self,
+        capacity: u64,
+        body: Flow<Self::Out, Feedback<Self::Out, O>>,
+    ) -> Result<Self::With<O>, Error> {
+        Ok(self.then(Flow::feedback(capacity, body)?))
     }
 
     #[must_use]

@@ -26,8 +26,9 @@ impl<T: Send + 'static> Source<T> {
     /// fetched when a row is wanted and none is left, never before; the fetch runs on the thread of
     /// its island.
     ///
-    /// [`StageView::demand`](super::StageView::demand) shows rows: `held` are those left of the page,
-    /// `upstream` is 1 while a page is fetched.
+    /// A page is as large as `fetch` makes it, so its rows are counted as they leave, not as they come.
+    /// [`StageView::demand`](super::StageView::demand) and `explain` show them all the same: `held` are
+    /// those left of the page, `upstream` is 1 while a page is fetched.
     #[must_use]
     pub fn pages<C, F>(first: C, fetch: F) -> Self
     where
@@ -75,6 +76,7 @@ where
 {
     fn request(&mut self, n: u64) {
         self.meter.request(n);
+        self.show(0);
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {

@@ -11,6 +11,7 @@ use super::held::Kept;
 use super::island::{Drive, Interrupt};
 use super::meter::Meter;
 use super::outlet::Outlet;
+use super::plan::Tempo;
 use super::promise::{Completion, Promise};
 use super::pump::Pump;
 use super::source::edge;
@@ -287,6 +288,7 @@ impl<T: Send + 'static> Flow<T, T> {
             build.island("buffer", Pump::new(up, core));
             Ok((Box::new(out), NotUsed))
         })
+        .at(if options.waits() { Tempo::EACH } else { Tempo::LOOSE })
     }
 }
 

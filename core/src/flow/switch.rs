@@ -4,6 +4,7 @@ use std::task::Poll;
 
 use super::blueprint::Flow;
 use super::context::{Context, Gone, Signal, Up, Upstream};
+use super::plan::Tempo;
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
 use crate::wait::watched::Watched;
@@ -94,5 +95,6 @@ impl<T: Send + 'static> Flow<T, T, Switch> {
             let cut = Cut { up, thrown: Arc::clone(&thrown), key: None };
             Ok((Box::new(cut) as Up<T>, Switch(thrown)))
         })
+        .at(Tempo::EACH)
     }
 }

@@ -9,6 +9,7 @@ use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -42,7 +43,8 @@ impl<T: Send + 'static> Flow<T, Vec<T>> {
                 Box::new(Batch { inlet, group: Kept::default(), size, within, due: None }),
                 NotUsed,
             ))
-        }))
+        })
+        .at(if within.is_none() { Tempo::every(size) } else { Tempo::FREE }))
     }
 
     /// Groups of at most `limit` bytes, as `size` tells them; an element that is larger is a group of

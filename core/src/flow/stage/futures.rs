@@ -11,6 +11,7 @@ use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::{Arc, AtomicBool, Ordering};
@@ -58,7 +59,8 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             let meter = build.meter(kind, Stage::each(n).expect("not 0"));
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
             Ok((Box::new(Async { inlet, function, ordered, slots: Kept::default() }), NotUsed))
-        }))
+        })
+        .at(Tempo::EACH))
     }
 }
 

@@ -6,6 +6,7 @@ use super::input::{Input, Look};
 use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
+use crate::flow::plan::{Origin, Through};
 use crate::flow::{Flow, Source};
 use crate::sync::Arc;
 
@@ -85,7 +86,9 @@ impl<T: Send> Upstream<Vec<T>> for Combine<T> {
 
 impl<T: Send + 'static, M: 'static> Source<T, M> {
     /// Pairs of an element of each. Asks each side for one at a time, the next once the pair has left.
-    /// Ends as soon as a side has ended and holds nothing, and cancels the other.
+    /// Ends as soon as a side has ended and holds nothing, and cancels the other. Two subscriptions of
+    /// one hub that could lock up, since one of them is ahead, are refused by the run, with
+    /// `PlanRefused`.
     #[must_use]
     pub fn zip<U: Send + 'static, N: 'static>(&self, other: Source<U, N>) -> Source<(T, U), M> {
         self.zip_kind("zip", other, |left, right| Ok((left, right)))
@@ -124,6 +127,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     /// [`zip`](Self::zip). Without sources it ends at once.
     #[must_use]
     pub fn combine(sources: Vec<Source<T, M>>) -> Source<Vec<T>, Vec<M>> {
+        let origin = Origin::all(sources.iter().map(Source::origin), true);
         Source::from_make(move |build| {
             let mut inputs = Vec::with_capacity(sources.len());
             let mut mats = Vec::with_capacity(sources.len());
@@ -134,6 +138,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
             }
             Ok((Box::new(Combine(inputs)), mats))
         })
+        .from(origin)
     }
 }
 
@@ -162,7 +167,7 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
         other: Source<U, N>,
         function: impl Fn(T, U) -> Result<O, Error> + Send + Sync + 'static,
     ) -> Self {
-        let function = Arc::new(function);
+        let (function, through) = (Arc::new(function), Through::pairing(&other.origin().lines));
         Flow::from_make(move |build, up| {
             let left = Input::new(build, kind, up);
             let (up, _) = other.make(build)?;
@@ -170,5 +175,6 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
             let zip = Zip { left, right, function: Arc::clone(&function) };
             Ok((Box::new(zip), crate::flow::NotUsed))
         })
+        .through(through)
     }
 }

@@ -7,6 +7,7 @@ use super::Inlet;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -44,6 +45,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
                 NotUsed,
             ))
         })
+        .at(Tempo::LOOSE)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Inlet;
 use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 
@@ -56,6 +57,7 @@ impl<T: Send + 'static> Flow<T, T> {
             let inlet = Inlet::new(up, meter);
             Ok((Box::new(Within { inlet, kind, limit, since: None, met: false }), NotUsed))
         })
+        .at(if kind == Kind::Drop { Tempo::FREE } else { Tempo::EACH })
     }
 }
 

@@ -6,6 +6,7 @@ use super::input::{Input, Look};
 use crate::error::Error;
 use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Up, Upstream};
+use crate::flow::plan::{Lines, Origin, Through};
 use crate::flow::{Flow, NotUsed, Source};
 
 /// Inputs that take turns. Each is asked for one element as long as any is wanted below, so that what
@@ -160,10 +161,12 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     /// that fails. Without sources it ends at once.
     #[must_use]
     pub fn merge_all(sources: Vec<Source<T, M>>) -> Source<T, Vec<M>> {
+        let origin = Origin::all(sources.iter().map(Source::origin), false);
         Source::from_make(move |build| {
             let (inputs, mats) = make_all(build, "merge", 1, &sources)?;
             Ok((Box::new(Turns::new(inputs, false)), mats))
         })
+        .from(origin)
     }
 
     /// The elements of this source and of `other`, as [`merge_all`](Self::merge_all). Keeps this
@@ -194,11 +197,13 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     /// first, and is asked for nothing before its turn. Without sources it ends at once.
     #[must_use]
     pub fn concat_all(sources: Vec<Source<T, M>>) -> Source<T, Vec<M>> {
+        let origin = Origin::all(sources.iter().map(Source::origin), false);
         Source::from_make(move |build| {
             let (mut inputs, mats) = make_all(build, "concat", u64::MAX, &sources)?;
             inputs.reverse();
             Ok((Box::new(Concat { inputs }), mats))
         })
+        .from(origin)
     }
 
     /// The elements of this source, then those of `next`, as [`concat_all`](Self::concat_all). Keeps
@@ -225,19 +230,23 @@ impl<I: Send + 'static, T: Send + 'static, M: 'static> Flow<I, T, M> {
 
 impl<T: Send + 'static> Flow<T, T> {
     fn merge_with<N: 'static>(kind: &'static str, others: Vec<Source<T, N>>, prefer: bool) -> Self {
+        let lines = others.iter().fold(Lines::default(), |all, one| all.with(&one.origin().lines));
         Flow::from_make(move |build, up: Up<T>| {
             let mut inputs = vec![Input::new(build, kind, up)];
             inputs.extend(make_all(build, kind, 1, &others)?.0);
             Ok((Box::new(Turns::new(inputs, prefer)), NotUsed))
         })
+        .through(Through::mixing(&lines))
     }
 
     fn concat_with<N: 'static>(next: Source<T, N>) -> Self {
+        let through = Through::mixing(&next.origin().lines);
         Flow::from_make(move |build, up: Up<T>| {
             let first = Input::with_room(build, "concat", up, u64::MAX);
             let (up, _) = next.make(build)?;
             let next = Input::with_room(build, "concat", up, u64::MAX);
             Ok((Box::new(Concat { inputs: vec![next, first] }), NotUsed))
         })
+        .through(through)
     }
 }

@@ -3,6 +3,7 @@
 mod batch;
 mod expand;
 mod fan;
+mod feedback;
 mod futures;
 mod group;
 mod inlet;

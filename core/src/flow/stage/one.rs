@@ -3,6 +3,7 @@
 use super::{Line, Step, Verdict};
 use crate::error::Error;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -46,13 +47,13 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     /// Each element through `function`. A panic of it fails the stream.
     #[must_use]
     pub fn map(function: impl Fn(I) -> O + Send + Sync + 'static) -> Self {
-        Flow::each("map", move |input| Ok(Verdict::Emit(function(input))))
+        Flow::each("map", move |input| Ok(Verdict::Emit(function(input)))).at(Tempo::EACH)
     }
 
     /// Each element through `function`, whose error fails the stream.
     #[must_use]
     pub fn try_map(function: impl Fn(I) -> Result<O, Error> + Send + Sync + 'static) -> Self {
-        Flow::each("map", move |input| function(input).map(Verdict::Emit))
+        Flow::each("map", move |input| function(input).map(Verdict::Emit)).at(Tempo::EACH)
     }
 
     /// Each element through `function`; what it makes nothing of is dropped, and another is asked for
@@ -95,6 +96,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             state: Kept::new(Some(first.clone())),
             function: Arc::clone(&function),
         })
+        .at(Tempo::EACH)
     }
 
     /// The last state of `function` over all elements, once the upstream has completed; `first` if
@@ -131,6 +133,7 @@ impl<T: Send + 'static> Flow<T, T> {
             look(&input);
             Ok(Verdict::Emit(input))
         })
+        .at(Tempo::EACH)
     }
 
     /// The elements that `pass` says true of. For each that is dropped another is asked for.
@@ -161,6 +164,7 @@ impl<T: Send + 'static> Flow<T, T> {
         Flow::each("take_while", move |input| {
             Ok(if pass(&input)? { Verdict::Emit(input) } else { Verdict::End })
         })
+        .at(Tempo::EACH)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::{Stage, default_mark};
 
@@ -31,7 +32,8 @@ impl<T: Send + 'static> Flow<T, T> {
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("page", Stage::ahead(size, mark).expect("not 0"));
             Ok((Box::new(Page { inlet: Inlet::new(up, meter), queue: Kept::default() }), NotUsed))
-        }))
+        })
+        .at(Tempo::EACH))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::held::Kept;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 
@@ -32,7 +33,8 @@ impl<T: Send + 'static> Flow<T, T> {
                 Box::new(Throttle { inlet: Inlet::new(up, meter), held: Kept::default(), pace }),
                 NotUsed,
             ))
-        }))
+        })
+        .at(Tempo::EACH))
     }
 
     /// Each element `by` later than it came, in order. Holds at most `room` of them; more wait above.
@@ -47,7 +49,8 @@ impl<T: Send + 'static> Flow<T, T> {
                 Box::new(Delay { inlet: Inlet::new(up, meter), held: Kept::default(), by }),
                 NotUsed,
             ))
-        }))
+        })
+        .at(Tempo::EACH))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
+use crate::flow::plan::Tempo;
 use crate::flow::scope::ScopeCore;
 use crate::flow::{Flow, NotUsed, Source};
 use crate::model::demand::Stage;
@@ -27,6 +28,7 @@ impl<T: Send + 'static> Flow<T, T> {
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
             Ok((Box::new(Recover { inlet, function, last: Kept::default() }), NotUsed))
         })
+        .at(Tempo::EACH)
     }
 
     /// If the upstream fails, goes on with `source`, whose own failure passes.
@@ -37,6 +39,7 @@ impl<T: Send + 'static> Flow<T, T> {
             let plan = Plan { source, left: 1, wait: Duration::ZERO, most: Duration::ZERO };
             Ok((again("recover_with", build, up, plan), NotUsed))
         })
+        .at(Tempo::EACH)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Step, Verdict};
 use crate::error::Error;
 use crate::flow::Flow;
+use crate::flow::plan::Tempo;
 use crate::model::demand::limited;
 use crate::sync::Arc;
 
@@ -11,7 +12,7 @@ impl<T: Send + 'static> Flow<T, T> {
     /// last.
     #[must_use]
     pub fn take(n: u64) -> Self {
-        Flow::line("take", move || Take { to_ask: n, to_come: n })
+        Flow::line("take", move || Take { to_ask: n, to_come: n }).at(Tempo::EACH)
     }
 
     /// All but the first `n` elements.

@@ -10,6 +10,7 @@ use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
 use crate::flow::island::Drive;
+use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -63,7 +64,8 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             let inlet = Inlet::new(up, meter);
             let stage = Parallel { inlet, shared, key: None, ordered, given: 0, taken: 0 };
             Ok((Box::new(stage), NotUsed))
-        }))
+        })
+        .at(Tempo::EACH))
     }
 }
 
