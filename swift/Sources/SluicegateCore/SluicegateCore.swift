@@ -18436,7 +18436,7 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_generators_make() != 61896) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_graphcore_run() != 41185) {
+    if (uniffi_sluicegate_swift_checksum_method_graphcore_run() != 34592) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sourcecore_named() != 25625) {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use sluicegate::Error;
 use sluicegate::flow::{EdgeOptions, Overflow, RunnableGraph, Sink, Source};
-use sluicegate::{Error, ErrorKind};
 
 use super::element::{Called, Element, Function, own, sizes};
-use super::run::{Mat, Mats, RunCore, ScopeCore};
+use super::mats::{Mat, Mats};
 use crate::error::{Failure, Fault};
 use crate::guard::guard;
 
@@ -27,7 +27,7 @@ pub struct SinkCore(pub(super) Sink<Element, Mats>);
 
 /// A closed blueprint.
 #[derive(uniffi::Object)]
-pub struct GraphCore(RunnableGraph<Mats>);
+pub struct GraphCore(pub(super) RunnableGraph<Mats>);
 
 /// What becomes of an element that finds its edge full.
 #[derive(Clone, Copy, Debug, uniffi::Enum)]
@@ -178,22 +178,6 @@ impl FlowCore {
     /// The same under another name.
     pub fn named(&self, name: String) -> Arc<FlowCore> {
         Arc::new(FlowCore(self.0.named(name)))
-    }
-}
-
-#[uniffi::export]
-impl GraphCore {
-    /// Runs it on `scope`.
-    ///
-    /// # Errors
-    /// As core's `run`.
-    pub fn run(&self, scope: &ScopeCore) -> Result<Arc<RunCore>, Failure> {
-        guard(|| {
-            let scope = scope.0.lock().clone();
-            let scope = scope
-                .ok_or_else(|| Error::new(ErrorKind::ScopeShutDown, "the scope was shut down"))?;
-            Ok::<_, Error>(Arc::new(RunCore(self.0.run(&scope)?)))
-        })
     }
 }
 

@@ -9,7 +9,7 @@ use sluicegate::{Error, ErrorKind};
 use super::blueprint::{FlowCore, SinkCore};
 use super::element::{Called, Element, Function, Reply, rows};
 use super::join::{FanFacts, flat};
-use super::run::Mats;
+use super::mats::Mats;
 use super::stage::flow;
 use crate::error::Failure;
 use crate::guard::guard;

@@ -8,7 +8,7 @@ use sluicegate::flow::{EdgeOptions, Flow as CoreFlow, Hub, HubOptions, HubPolicy
 
 use super::blueprint::{EdgeFacts, FlowCore, OverflowFacts, SinkCore, SourceCore, plain};
 use super::element::{Called, Element, Function};
-use super::run::{Mat, Mats};
+use super::mats::{Mat, Mats};
 use crate::error::Failure;
 use crate::guard::{guard, quiet};
 

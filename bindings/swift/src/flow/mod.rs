@@ -7,6 +7,7 @@ mod blueprint;
 mod element;
 mod group;
 mod join;
+mod mats;
 mod probe;
 mod promise;
 mod run;

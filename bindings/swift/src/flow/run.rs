@@ -3,33 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::flow::{
-    Completion, Hub, Manual, MergeHub, Offer, Outlet, Scope, Subscriber, Switch,
-};
+use sluicegate::flow::{Manual, Offer, Outlet, Scope, Switch};
 use sluicegate::{Error, ErrorKind};
 
+use super::blueprint::GraphCore;
 use super::element::{Element, own};
+use super::mats::{Mat, Mats};
 use super::promise::{CompletionCore, ElementsOp};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::offload::offload;
 use crate::op::{UnitOp, taking};
 use crate::sync::Mutex;
-
-/// One value that a run yields.
-#[derive(Clone)]
-pub(super) enum Mat {
-    Manual(Manual<Element>),
-    Completion(Completion<Vec<Element>>),
-    Done(Completion<()>),
-    Switch(Switch),
-    Outlet(Outlet<Element>),
-    Subscriber(Arc<Subscriber<Element>>),
-    Hub(Hub<Element>),
-    MergeHub(MergeHub<Element>),
-}
-
-pub(super) type Mats = Vec<Mat>;
 
 /// What a run yielded, by position.
 #[derive(uniffi::Object)]
@@ -38,6 +23,22 @@ pub struct RunCore(pub(super) Mats);
 /// A scope; `None` once it is gone.
 #[derive(uniffi::Object)]
 pub struct ScopeCore(pub(super) Mutex<Option<Arc<Scope>>>);
+
+#[uniffi::export]
+impl GraphCore {
+    /// Runs it on `scope`.
+    ///
+    /// # Errors
+    /// As core's `run`.
+    pub fn run(&self, scope: &ScopeCore) -> Result<Arc<RunCore>, Failure> {
+        guard(|| {
+            let scope = scope.0.lock().clone();
+            let scope = scope
+                .ok_or_else(|| Error::new(ErrorKind::ScopeShutDown, "the scope was shut down"))?;
+            Ok::<_, Error>(Arc::new(RunCore(self.0.run(&scope)?)))
+        })
+    }
+}
 
 /// The two counters of a stage.
 #[derive(Clone, Debug, uniffi::Record)]

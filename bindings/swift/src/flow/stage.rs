@@ -7,7 +7,7 @@ use sluicegate::flow::Flow as CoreFlow;
 
 use super::blueprint::{EdgeFacts, FlowCore};
 use super::element::{Called, Element, Function, own, sizes};
-use super::run::{Mat, Mats};
+use super::mats::{Mat, Mats};
 use crate::error::Failure;
 use crate::guard::guard;
 

@@ -10,7 +10,7 @@ use sluicegate::{Error, ErrorKind, Item, Value};
 
 use super::blueprint::{SinkCore, SourceCore, plain};
 use super::element::{Element, Reply, rows};
-use super::run::Mat;
+use super::mats::Mat;
 use crate::error::Fault;
 use crate::feed::FeedCore;
 use crate::input::{InputCore, Lent};
