@@ -21,6 +21,12 @@ func several[T any](join func([]*capi.Source) (*capi.Source, *capi.Error), sourc
 // Merge takes the elements of several sources as they come: those that have one take turns.
 func Merge[T any](sources ...Source[T]) Source[T] { return several(capi.Merge, sources) }
 
+// MergePrefer is Merge that takes the elements of preferred before those of others whenever both have
+// one. While preferred always has one, the others wait.
+func MergePrefer[T any](preferred Source[T], others ...Source[T]) Source[T] {
+	return several(capi.MergePrefer, append([]Source[T]{preferred}, others...))
+}
+
 // Concat takes the elements of several sources, one source after the other.
 func Concat[T any](sources ...Source[T]) Source[T] { return several(capi.Concat, sources) }
 
@@ -105,6 +111,10 @@ const (
 	HubDropNew
 	// HubDisconnect: the subscription fails with [sluicegate.ErrBufferOverflow].
 	HubDisconnect
+	// HubDropTail: this subscriber loses its newest elements.
+	HubDropTail
+	// HubDropBuffer: this subscriber loses all that its buffer holds.
+	HubDropBuffer
 )
 
 // A Hub shares one source with whoever subscribes. While nobody listens it holds the source. Once the
@@ -127,17 +137,59 @@ func BroadcastHub[T any](options HubOptions) Sink[T, *Hub[T]] {
 	return Sink[T, *Hub[T]]{core, take, fromCore(err)}
 }
 
+// SubscribeOptions say how one listens at a hub. The zero value is [HubWait] without a limit, and a
+// buffer of 16.
+type SubscribeOptions struct {
+	// Policy is what happens when the subscriber has not asked and its buffer is full.
+	Policy HubPolicy
+	// Patience is how long HubWait waits before the subscription fails with
+	// [sluicegate.ErrBufferOverflow]; 0 is no limit.
+	Patience time.Duration
+	// Capacity is how many elements its buffer holds; 0 is 16.
+	Capacity uint64
+}
+
 // Subscribe is a source of what is shared once it runs. It runs once; another run fails with
 // [sluicegate.ErrAlreadySubscribed]. Its buffer holds 16 elements.
-func (h *Hub[T]) Subscribe(policy HubPolicy) Source[T] { return h.SubscribeWith(policy, 0, 16) }
+func (h *Hub[T]) Subscribe(policy HubPolicy) Source[T] {
+	return h.SubscribeWith(SubscribeOptions{Policy: policy})
+}
 
-// SubscribeWith is Subscribe with a limit of how long HubWait waits, 0 for none, and a capacity.
-func (h *Hub[T]) SubscribeWith(policy HubPolicy, patience time.Duration, capacity uint64) Source[T] {
-	return source[T](h.core.Subscribe(int32(policy), micros(patience), capacity))
+// SubscribeWith is Subscribe with options.
+func (h *Hub[T]) SubscribeWith(options SubscribeOptions) Source[T] {
+	if options.Capacity == 0 {
+		options.Capacity = 16
+	}
+	return source[T](h.core.Subscribe(int32(options.Policy), micros(options.Patience), options.Capacity))
 }
 
 // Subscribers answers how many listen now.
 func (h *Hub[T]) Subscribers() int { return h.core.Subscribers() }
+
+// Over tells whether the source has ended and everything was shared.
+func (h *Hub[T]) Over() bool { return h.core.Over() }
+
+// A Listener has the figures of one subscriber of a hub, in elements.
+type Listener struct {
+	// Name is that of the subscription's first stage: see [Source.Named].
+	Name string
+	// Demand was asked for and not shared with it yet.
+	Demand uint64
+	// Held was shared with it and not taken yet.
+	Held uint64
+	// Lost was lost by its policy.
+	Lost uint64
+}
+
+// Listeners answers everybody who listens now, in the order they came.
+func (h *Hub[T]) Listeners() []Listener {
+	listeners := h.core.Listeners()
+	all := make([]Listener, len(listeners))
+	for i, one := range listeners {
+		all[i] = Listener(one)
+	}
+	return all
+}
 
 // MergeHubSource gives what many sinks are given: [MergeHubOf] has the control of a run.
 func MergeHubSource[T any](options EdgeOptions) Source[T] {
@@ -164,3 +216,10 @@ func (h *MergeHub[T]) Sink() Sink[T, struct{}] {
 
 // Complete takes no more producers: the source completes with the last that is attached.
 func (h *MergeHub[T]) Complete() { h.core.Complete() }
+
+// Failures answers how many producers have failed so far, and what the last of them failed with, or
+// nil. A producer that fails harms neither the hub nor other producers.
+func (h *MergeHub[T]) Failures() (uint64, error) {
+	count, last := h.core.Failures()
+	return count, fromCore(last)
+}

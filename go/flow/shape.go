@@ -37,6 +37,18 @@ func BatchWithin[T any](n uint64, within time.Duration) Flow[T, []T] {
 	return lists[T](capi.Batch(n, max(1, micros(within))))
 }
 
+// BatchBytes makes groups of at most limit bytes, as size tells of each element; one that is larger is
+// a group of its own.
+func BatchBytes[T any](limit uint64, size func(T) uint64) Flow[T, []T] {
+	return Then(Sized(size), lists[T](capi.BatchBytes(limit)))
+}
+
+// Sized makes each element count for as many bytes as size says in queues with a limit of bytes. Other
+// elements than those of [Manual.OfferSized], [FromInput] and [FromFeed] count for none without it.
+func Sized[T any](size func(T) uint64) Flow[T, T] {
+	return stage[T, T](capi.Sized(one(func(in T) (uint64, error) { return size(in), nil })))
+}
+
 // Sliding makes windows of size elements, each beginning step elements after the one before.
 func Sliding[T any](size, step uint64) Flow[T, []T] { return lists[T](capi.Sliding(size, step)) }
 
@@ -51,6 +63,26 @@ func Fetch[T any](fetch func(from, n uint64) ([]T, error)) Source[T] {
 		rows, err := fetch(a.(uint64), b.(uint64))
 		return anys(rows), notEOF(err)
 	}))
+}
+
+// Rows are a page, and where the next one begins.
+type Rows[T, C any] struct {
+	// Rows of the page; there may be none.
+	Rows []T
+	// Next is the cursor of the next page, if there is More.
+	Next C
+	// More is false on the last page.
+	More bool
+}
+
+// Pages gives rows by the page: fetch is called with the first cursor, then with the one that each page
+// gave for the next. A page is fetched when a row is wanted and none is left; with a mark other than 0,
+// one page ahead, once no more than so many rows are left and none is wanted. fetch may wait.
+func Pages[T, C any](first C, mark uint64, fetch func(cursor C) (Rows[T, C], error)) Source[T] {
+	return source[T](capi.PagesSource(first, mark, one(func(cursor C) (capi.PageOf, error) {
+		page, err := fetch(cursor)
+		return capi.PageOf{Rows: anys(page.Rows), Next: capi.Some{Value: page.Next, Present: page.More}}, err
+	})))
 }
 
 func anys[T any](all []T) []any {
@@ -129,6 +161,22 @@ func MapParallel[I, O any](n uint64, f func(I) (O, error)) Flow[I, O] {
 func MapParallelUnordered[I, O any](n uint64, f func(I) (O, error)) Flow[I, O] {
 	return stage[I, O](capi.MapParallel(n, false, one(f)))
 }
+
+// Recover asks f what to make of a failure. An element without an error takes the failure's place, and
+// the stream completes; an error fails the stream, the one that f was called with or another.
+func Recover[T any](f func(failure error) (T, error)) Flow[T, T] {
+	return stage[T, T](capi.Recover(func(a, _ any) (any, error) {
+		failure := fromCore(a.(*capi.Error))
+		last, err := f(failure)
+		if err == failure {
+			return capi.Some{}, nil // it passes as it is
+		}
+		return capi.Some{Value: last, Present: true}, notEOF(err)
+	}))
+}
+
+// Recover asks f what to make of a failure, as the function [Recover] says.
+func (s Source[T]) Recover(f func(failure error) (T, error)) Source[T] { return Via(s, Recover(f)) }
 
 // RecoverWith goes on with another source if the first fails.
 func (s Source[T]) RecoverWith(other Source[T]) Source[T] {

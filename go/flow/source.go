@@ -93,6 +93,26 @@ func Pull[T any](open func() (func() (T, error), error)) Source[T] {
 	}))
 }
 
+// Unfold gives the element that next makes of each state, beginning with initial, and goes on with the
+// state that it answers. [io.EOF] is the end; any other error fails the stream.
+func Unfold[S, T any](initial S, next func(state S) (element T, after S, err error)) Source[T] {
+	return Pull(func() (func() (T, error), error) {
+		state := initial
+		return func() (T, error) {
+			element, after, err := next(state)
+			state = after
+			return element, err
+		}, nil
+	}).Named("unfold")
+}
+
+// Repeat gives the element without end.
+func Repeat[T any](element T) Source[T] {
+	return Pull(func() (func() (T, error), error) {
+		return func() (T, error) { return element, nil }, nil
+	}).Named("repeat")
+}
+
 // FromSeq gives the elements of a sequence, ranged over anew for each run, by a goroutine that stops at
 // each element until the next one is wanted.
 func FromSeq[T any](seq iter.Seq[T]) Source[T] {

@@ -68,6 +68,23 @@ func TryFilter[T any](pass func(T) (bool, error)) Flow[T, T] {
 	return stage[T, T](capi.Filter(one(pass)))
 }
 
+// FilterMap puts each element through f and keeps the answers that come with true. For each element
+// that is dropped another is asked for.
+func FilterMap[I, O any](f func(I) (O, bool)) Flow[I, O] {
+	return TryFilterMap(func(in I) (O, bool, error) {
+		out, keep := f(in)
+		return out, keep, nil
+	})
+}
+
+// TryFilterMap is FilterMap with a function whose error fails the stream.
+func TryFilterMap[I, O any](f func(I) (O, bool, error)) Flow[I, O] {
+	return stage[I, O](capi.FilterMap(one(func(in I) (capi.Some, error) {
+		out, keep, err := f(in)
+		return capi.Some{Value: out, Present: keep}, err
+	})))
+}
+
 // Tap shows each element to look.
 func Tap[T any](look func(T)) Flow[T, T] {
 	return TryTap(func(in T) error {

@@ -1,5 +1,6 @@
 // Package bridge lends the packages beside the main one what that one decides: how errors of the
-// library are spelled, and how a goroutine waits. The main package fills it in when it is initialised.
+// library are spelled, how a goroutine waits, and what stands behind its streams. The main package
+// fills it in when it is initialised.
 package bridge
 
 import (
@@ -15,4 +16,8 @@ var (
 	ToCore func(err error, otherwise int32) *capi.Error
 	// Await asks an operation until it answers or the context ends.
 	Await func(context.Context, *capi.Op) error
+	// Input, Output and Feed answer what a *sluicegate.InputStream, *OutputStream or *Feed is made of.
+	Input  func(stream any) *capi.Input
+	Output func(stream any) *capi.Output
+	Feed   func(feed any) *capi.Feed
 )

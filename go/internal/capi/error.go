@@ -70,6 +70,11 @@ func takeError(e *C.sluice_error) *Error {
 		return nil
 	}
 	defer C.sluice_error_release(e)
+	return readError(e)
+}
+
+// readError copies an error that stays the library's.
+func readError(e *C.sluice_error) *Error {
 	var (
 		kind          C.sluice_status
 		class         C.sluice_class

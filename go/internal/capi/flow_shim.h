@@ -12,6 +12,16 @@ extern int32_t sluicegateFlowTest(uintptr_t fn, uintptr_t value, bool *out, slui
 extern int32_t sluicegateFlowMany(uintptr_t fn, uintptr_t value, sluice_elements *list, sluice_error **err);
 extern int32_t sluicegateFlowChoose(uintptr_t fn, uintptr_t value, size_t *out, sluice_error **err);
 extern int32_t sluicegateFlowFetch(uintptr_t fn, uint64_t from, uint64_t n, sluice_elements *list, sluice_error **err);
+extern int32_t sluicegateFlowFromItem(uintptr_t fn, sluice_item *item, uintptr_t *out, uint64_t *bytes,
+                                      sluice_error **err);
+extern int32_t sluicegateFlowToItem(uintptr_t fn, uintptr_t value, sluice_item **out, sluice_error **err);
+extern int32_t sluicegateFlowSized(uintptr_t fn, uintptr_t value, uintptr_t *out, uint64_t *bytes,
+                                   sluice_error **err);
+extern int32_t sluicegateFlowSift(uintptr_t fn, uintptr_t value, uintptr_t *out, bool *some, sluice_error **err);
+extern int32_t sluicegateFlowRecover(uintptr_t fn, sluice_error *failure, uintptr_t *out, bool *some,
+                                     sluice_error **err);
+extern int32_t sluicegateFlowPage(uintptr_t fn, uintptr_t cursor, sluice_elements *rows, uintptr_t *next, bool *more,
+                                  sluice_error **err);
 extern void sluicegateFlowDrop(uintptr_t value);
 
 static inline void sluicegate_drop(void *value) { sluicegateFlowDrop((uintptr_t)value); }
@@ -130,6 +140,96 @@ static inline sluice_expander sluicegate_expander(uintptr_t fn) {
 static inline sluice_opener sluicegate_opener(uintptr_t fn) {
 	sluice_opener opener = { (void *)fn, sluicegate_call_open, sluicegate_drop };
 	return opener;
+}
+
+/* The value of an element of a wire or a feed is an item, borrowed. */
+static inline int32_t sluicegate_call_from_item(void *fn, void *value, sluice_element *out, sluice_error **err) {
+	uintptr_t made = 0;
+	uint64_t bytes = 0;
+	int32_t status = sluicegateFlowFromItem((uintptr_t)fn, (sluice_item *)value, &made, &bytes, err);
+	if (status == SLUICE_OK) {
+		*out = sluicegate_element(made, bytes);
+	}
+	return status;
+}
+
+static inline int32_t sluicegate_call_sized(void *fn, void *value, sluice_element *out, sluice_error **err) {
+	uintptr_t made = 0;
+	uint64_t bytes = 0;
+	int32_t status = sluicegateFlowSized((uintptr_t)fn, (uintptr_t)value, &made, &bytes, err);
+	if (status == SLUICE_OK) {
+		*out = sluicegate_element(made, bytes);
+	}
+	return status;
+}
+
+static inline int32_t sluicegate_call_to_item(void *fn, void *value, sluice_element *out, sluice_error **err) {
+	sluice_item *item = NULL;
+	int32_t status = sluicegateFlowToItem((uintptr_t)fn, (uintptr_t)value, &item, err);
+	if (status != SLUICE_OK) {
+		return status;
+	}
+	status = sluice_item_element(item, out);
+	if (status != SLUICE_OK) {
+		sluice_item_release(item);
+	}
+	return status;
+}
+
+static inline int32_t sluicegate_call_sift(void *fn, void *value, sluice_element *out, bool *some,
+                                           sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowSift((uintptr_t)fn, (uintptr_t)value, &made, some, err);
+	return *some ? sluicegate_made(status, made, out) : status;
+}
+
+static inline int32_t sluicegate_call_recover(void *fn, const sluice_error *failure, sluice_element *out, bool *some,
+                                              sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowRecover((uintptr_t)fn, (sluice_error *)failure, &made, some, err);
+	return *some ? sluicegate_made(status, made, out) : status;
+}
+
+static inline int32_t sluicegate_call_page(void *fn, void *cursor, const sluice_elements *rows, sluice_element *next,
+                                           bool *more, sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowPage((uintptr_t)fn, (uintptr_t)cursor, (sluice_elements *)rows, &made, more, err);
+	return *more ? sluicegate_made(status, made, next) : status;
+}
+
+static inline sluice_mapper sluicegate_from_item(uintptr_t fn) {
+	sluice_mapper mapper = { (void *)fn, sluicegate_call_from_item, sluicegate_drop };
+	return mapper;
+}
+
+static inline sluice_mapper sluicegate_to_item(uintptr_t fn) {
+	sluice_mapper mapper = { (void *)fn, sluicegate_call_to_item, sluicegate_drop };
+	return mapper;
+}
+
+static inline sluice_mapper sluicegate_sizer(uintptr_t fn) {
+	sluice_mapper mapper = { (void *)fn, sluicegate_call_sized, sluicegate_drop };
+	return mapper;
+}
+
+static inline sluice_sifter sluicegate_sifter(uintptr_t fn) {
+	sluice_sifter sifter = { (void *)fn, sluicegate_call_sift, sluicegate_drop };
+	return sifter;
+}
+
+static inline sluice_recoverer sluicegate_recoverer(uintptr_t fn) {
+	sluice_recoverer recoverer = { (void *)fn, sluicegate_call_recover, sluicegate_drop };
+	return recoverer;
+}
+
+static inline sluice_pager sluicegate_pager(uintptr_t fn) {
+	sluice_pager pager = { (void *)fn, sluicegate_call_page, sluicegate_drop };
+	return pager;
+}
+
+static inline sluice_listener_info sluicegate_listener_info_init(void) {
+	sluice_listener_info info = SLUICE_LISTENER_INFO_INIT;
+	return info;
 }
 
 static inline sluice_edge_options sluicegate_edge(uint64_t capacity, uint64_t bytes, int32_t overflow) {
