@@ -16,7 +16,7 @@ import pytest
 from conftest import until
 from sluicegate import flow
 from sluicegate.errors import AlreadySubscribed, InvalidArgument, LimitReached, Malformed
-from sluicegate.flow import Completion, Manual, Scope, Sink, Source
+from sluicegate.flow import Completion, Manual, Scope, Sink, Source, _channel
 from sluicegate.flow.testkit import subscriber
 
 SOON = 20.0
@@ -260,9 +260,30 @@ def test_queues_of_tasks() -> None:
         Source.channel(tasks).run(scope)
 
 
-@pytest.mark.skipif(not hasattr(queue, "ShutDown"), reason="queues are shut down from 3.13 on")
+class Shuttable(queue.Queue[Any]):
+    """A queue that can be shut down, as any can from Python 3.13 on."""
+
+    is_shutdown = False
+
+    def shutdown(self) -> None:
+        with self.mutex:
+            self.is_shutdown = True
+            self.not_empty.notify_all()
+            self.not_full.notify_all()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if self.is_shutdown and self.empty():
+            raise _channel._Shut
+        return super().get(block, timeout)
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        if self.is_shutdown:
+            raise _channel._Shut
+        super().put(item, block, timeout)
+
+
 def test_a_queue_that_is_shut_down_ends_both(scope: Scope) -> None:
-    numbers: Any = queue.Queue(1)
+    numbers: Any = queue.Queue(1) if hasattr(queue, "ShutDown") else Shuttable(1)
     result = Source.channel(numbers).to(Sink[Any, Any].collect()).run(scope)
     numbers.put(1)
     until(numbers.empty)
