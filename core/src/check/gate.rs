@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use super::{Breach, hold, monitor, on, patience};
+use super::monitor::{self, Look};
+use super::{Breach, hold, on, patience};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 use crate::time::now;
 
@@ -143,9 +144,11 @@ impl GateLedger {
         );
         Err(Breach::new("L9", what))
     }
+}
 
+impl Look for GateLedger {
     /// Nobody leaves a turn unfetched for longer than is allowed.
-    pub(super) fn look(&self) -> Result<(), Breach> {
+    fn look(&self) -> Result<(), Breach> {
         let limit = patience();
         let late = self.served.lock().iter().find_map(|(ticket, since)| {
             let age = now().saturating_duration_since(*since);

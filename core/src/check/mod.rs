@@ -12,6 +12,7 @@
 //! | what a window granted = what its stream handed to the link = what the CREDIT frames on the wire say | L10 |
 //! | a stream sends no chunk beyond what it was opened with and granted | L9, L12 |
 //! | the head of a line could not have been served; who was served comes for it in time | L13 |
+//! | who waits for a queue, a call, a completion, a feed, an edge or a hub is woken by what it waits for | L13 |
 //! | one terminal, nothing of the flow after it, numbers without gap | L4 |
 //! | no request outlives its connection | L7 |
 //!
@@ -25,6 +26,7 @@ mod flow;
 mod gate;
 mod grants;
 mod monitor;
+mod wait;
 mod window;
 
 use std::fmt;
@@ -36,6 +38,7 @@ use std::time::Duration;
 pub(crate) use flow::FlowLedger;
 pub(crate) use gate::GateLedger;
 pub(crate) use grants::GrantLedger;
+pub(crate) use wait::{Lost, Suspects, due, lost, pace};
 pub(crate) use window::{Counters, Move, WindowLedger};
 
 const UNKNOWN: u8 = 0;

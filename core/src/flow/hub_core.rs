@@ -9,6 +9,7 @@ use super::held::Kept;
 use super::hub::HubSubscriber;
 use super::island::Drive;
 use super::meter::Meter;
+use crate::check;
 use crate::error::{Error, ErrorKind};
 use crate::model::hub::{Hub, HubArrival, Receipt, Share, Subscriber, Turn, largest};
 use crate::model::overflow::{BufferEnd, Victim};
@@ -41,6 +42,11 @@ struct State<T> {
     /// No handle is left: nobody can subscribe any more.
     abandoned: bool,
     driver: Option<Waker>,
+}
+
+/// A waker that was taken: whoever took it fires it.
+fn to_be_woken(waker: Waker) -> Waker {
+    check::due(waker, "a hub")
 }
 
 pub(super) struct HubCore<T>(Mutex<State<T>>);
@@ -132,7 +138,7 @@ impl<T> State<T> {
             .values_mut()
             .filter_map(|listener| {
                 listener.finish(why);
-                listener.waker.take()
+                listener.waker.take().map(to_be_woken)
             })
             .collect()
     }
@@ -153,7 +159,7 @@ impl<T> State<T> {
             let until = listener.since.get_or_insert(now).saturating_add(limit);
             if until <= now {
                 listener.finish(BufferEnd::Overflowed);
-                wake.extend(listener.waker.take());
+                wake.extend(listener.waker.take().map(to_be_woken));
             } else {
                 alarm = Some(alarm.map_or(until, |other: Duration| other.min(until)));
             }
@@ -173,7 +179,7 @@ impl<T> State<T> {
             let element = self.queue.pop_front().expect("the hub counts its queue");
             for listener in self.listeners.values_mut() {
                 listener.share(&element, &mut round.gone);
-                round.wake.extend(listener.waker.take());
+                round.wake.extend(listener.waker.take().map(to_be_woken));
             }
             self.replay.push_back(element);
             if self.replay.len() as u64 > self.replays {
@@ -202,7 +208,7 @@ impl<T> HubCore<T> {
     fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
         let mut state = self.0.lock();
         let result = change(&mut state);
-        let driver = state.driver.take();
+        let driver = state.driver.take().map(to_be_woken);
         drop(state);
         wake_all(driver);
         result

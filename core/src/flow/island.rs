@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::context::Context;
 use super::guard::{contained, failed};
 use super::scope::ScopeCore;
+use crate::check;
 use crate::error::Error;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::time::Deadline;
@@ -180,7 +181,7 @@ impl Island {
                         |island| &island.begin,
                         move |_| island.take_woken().then_some(()),
                     );
-                    let _woken_or_time = block_on(woken, deadline);
+                    let _woken_or_time = block_on(woken, check::pace(deadline));
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::meter::Meter;
 use super::pump::Pump;
 use super::source::edge;
 use super::stage::{Input, Turns};
+use crate::check;
 use crate::error::{Error, ErrorKind};
 use crate::model::demand::Stage;
 use crate::sync::{Arc, Mutex};
@@ -33,7 +34,7 @@ impl<T> Core<T> {
     fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
         let mut state = self.0.lock();
         let result = change(&mut state);
-        let waker = state.waker.take();
+        let waker = state.waker.take().map(|waker| check::due(waker, "a merge hub"));
         drop(state);
         wake_all(waker);
         result

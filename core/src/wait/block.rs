@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::check;
 use crate::error::TimedOut;
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::time::Deadline;
@@ -42,8 +43,9 @@ pub fn block_on<F: Future>(future: F, deadline: Deadline) -> Result<F::Output, T
             return Ok(output);
         }
         let mut woken = parker.woken.lock();
+        let pace = check::pace(deadline);
         while !*woken {
-            match deadline.instant() {
+            match pace.instant() {
                 None => parker.condvar.wait(&mut woken),
                 Some(_) if deadline.passed() => {
                     drop(woken);
@@ -52,6 +54,7 @@ pub fn block_on<F: Future>(future: F, deadline: Deadline) -> Result<F::Output, T
                         Poll::Pending => Err(TimedOut),
                     };
                 }
+                Some(_) if pace.passed() => break, // looks again
                 Some(at) => parker.condvar.wait_until(&mut woken, at),
             }
         }

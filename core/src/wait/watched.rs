@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use super::wake_all;
+use crate::check::{self, Lost, Suspects};
 use crate::sync::{Arc, Mutex};
 
 /// The wakers of the tasks that wait for one state.
@@ -13,6 +14,8 @@ use crate::sync::{Arc, Mutex};
 struct WaitSet {
     next: u64,
     wakers: BTreeMap<u64, Waker>,
+    /// Who found an answer without a wake; always empty unless the process is checked.
+    suspects: Suspects,
 }
 
 impl WaitSet {
@@ -50,9 +53,13 @@ impl<S> Watched<S> {
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut S) -> R) -> R {
         let mut inner = self.0.lock();
         let result = change(&mut inner.state);
+        if check::on() && check::lost(Lost::Forgotten, std::any::type_name::<S>()) {
+            return result;
+        }
         let wakers = std::mem::take(&mut inner.waiting.wakers);
+        inner.waiting.suspects.woken();
         drop(inner);
-        wake_all(wakers.into_values());
+        wake_all(wakers.into_values().map(|waker| check::due(waker, std::any::type_name::<S>())));
         result
     }
 }
@@ -69,6 +76,10 @@ impl<S> Watched<S> {
         let waker = waker.clone(); // foreign code: never under the lock
         let mut inner = self.0.lock();
         let answer = ask(&mut inner.state);
+        let stands = || key.is_some_and(|key| inner.waiting.wakers.contains_key(&key));
+        if check::on() && answer.is_some() && stands() {
+            inner.waiting.suspects.add(std::any::type_name::<S>());
+        }
         if answer.is_none() {
             let replaced = inner.waiting.put(key, waker);
             drop(inner);
