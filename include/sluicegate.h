@@ -37,11 +37,12 @@
  *   sluice_graph       sluice_source_to            you                 any number        none
  *   sluice_run         sluice_graph_run            you                 any number        none
  *   sluice_elements    results of streams          you                 any number        none
- *   sluice_manual      sluice_run_manual           you                 any number        _offer, _ready
+ *   sluice_manual      sluice_run_manual           you                 any number        _offer, _ready, _send_next,
+ *                                                                                        _expect_...
  *   sluice_completion  sluice_run_completion       you                 any number        _wait
  *   sluice_promise     sluice_promise_new          you                 any number        none
  *   sluice_outlet      sluice_run_outlet           you                 any number        _recv
- *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal
+ *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal, _expect_...
  *   sluice_kill_switch sluice_run_kill_switch      you                 any number        none
  *   sluice_hub         sluice_run_hub              you                 any number        none
  *   sluice_merge_hub   sluice_run_merge_hub        you                 any number        none
@@ -1466,6 +1467,24 @@ typedef struct {
 } sluice_expander;
 
 /**
+ * Says which of several an element is for. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes a number from 0 to `out`; one that is too large fails the stream.
+   */
+  int32_t (*call)(void *ctx, void *value, size_t *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_chooser;
+
+/**
  * Makes a last element of a failure, or none. See sluice_mapper.
  */
 typedef struct {
@@ -1487,24 +1506,6 @@ typedef struct {
    */
   void (*release)(void *ctx);
 } sluice_recoverer;
-
-/**
- * Says which of several an element is for. See sluice_mapper.
- */
-typedef struct {
-  /**
-   * Handed to both functions.
-   */
-  void *ctx;
-  /**
-   * Not NULL. Writes a number from 0 to `out`; one that is too large fails the stream.
-   */
-  int32_t (*call)(void *ctx, void *value, size_t *out, sluice_error **err);
-  /**
-   * Frees what `ctx` stands for. May be NULL.
-   */
-  void (*release)(void *ctx);
-} sluice_chooser;
 
 /**
  * The figures of one who listens, in elements. Begin with SLUICE_LISTENER_INFO_INIT.
@@ -5387,6 +5388,30 @@ sluice_status sluice_source_elements(const sluice_elements *elements, sluice_sou
 sluice_status sluice_source_single(const sluice_element *element, sluice_source **out);
 
 /**
+ * The same element again and again, without an end.
+ *
+ * element  taken over on SLUICE_OK; stays yours otherwise
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_repeat(const sluice_element *element, sluice_source **out);
+
+/**
+ * An element each time a time has passed since the start, by the clock of the scope. A tick that nobody
+ * has asked for is left out, so ticks never pile up.
+ *
+ * every_micros  microseconds, at least 1
+ * element       the same each time; taken over on SLUICE_OK, stays yours otherwise
+ * out           the blueprint, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a time of 0
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_source_tick(uint64_t every_micros,
+                                 const sluice_element *element,
+                                 sluice_source **out);
+
+/**
  * A source of numbers: the value of each element is the number itself, as a uintptr_t, and there is
  * nothing to free.
  *
@@ -5711,6 +5736,29 @@ sluice_status sluice_flow_expand(const sluice_expander *expander, sluice_flow **
  * threads  any number at once; does not wait
  */
 sluice_status sluice_flow_conflate(const sluice_folder *folder, sluice_flow **out);
+
+/**
+ * Each element through a run of a flow of its own for each key, behind a queue of 16 elements; groups
+ * that have an output take turns. The element of a group whose queue is full holds the others up. The
+ * first key beyond max_groups fails the stream with SLUICE_LIMIT_REACHED. Nothing of the flow is kept in
+ * sluice_run.
+ *
+ * max_groups  at least 1
+ * slots       how many groups can be merged at once: fewer than max_groups could lock up
+ * chooser     the key of an element, any number; taken over
+ * flow        stays yours
+ * out         the blueprint, yours to release
+ * err         may be NULL
+ * returns     SLUICE_OK | SLUICE_PLAN_REFUSED: fewer slots than groups | SLUICE_INVALID_ARGUMENT, also for no
+ *             group | SLUICE_FORKED
+ * threads     any number at once; does not wait
+ */
+sluice_status sluice_flow_group_by(uint64_t max_groups,
+                                   uint64_t slots,
+                                   const sluice_chooser *chooser,
+                                   const sluice_flow *flow,
+                                   sluice_flow **out,
+                                   sluice_error **err);
 
 /**
  * At most so many elements in each time on average, and at most `burst` at once after a pause. What is

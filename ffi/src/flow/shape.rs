@@ -1,11 +1,12 @@
 //! `sluice_flow`: stages that group elements, take groups apart, or hold some back.
 
 use super::blueprint::{Flow, put_flow};
-use super::callback::{Callback, Expander, Folder};
+use super::callback::{Callback, Chooser, Expander, Folder};
 use super::element::Held;
 use crate::border;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
+use crate::handle;
 use crate::status::Status;
 use sluicegate::flow::{Flow as Core, NotUsed};
 use sluicegate::{Error, ErrorKind};
@@ -151,6 +152,40 @@ pub unsafe extern "C" fn sluice_flow_conflate(
         });
         let known: Core<Held, Held> = conflate.via(Core::try_map(|state| state));
         put_flow(out, &known.named("conflate"))
+    })
+}
+
+/// Each element through a run of a flow of its own for each key, behind a queue of 16 elements; groups
+/// that have an output take turns. The element of a group whose queue is full holds the others up. The
+/// first key beyond max_groups fails the stream with SLUICE_LIMIT_REACHED. Nothing of the flow is kept in
+/// sluice_run.
+///
+/// max_groups  at least 1
+/// slots       how many groups can be merged at once: fewer than max_groups could lock up
+/// chooser     the key of an element, any number; taken over
+/// flow        stays yours
+/// out         the blueprint, yours to release
+/// err         may be NULL
+/// returns     SLUICE_OK | SLUICE_PLAN_REFUSED: fewer slots than groups | SLUICE_INVALID_ARGUMENT, also for no
+///             group | SLUICE_FORKED
+/// threads     any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_group_by(
+    max_groups: u64,
+    slots: u64,
+    chooser: *const Chooser,
+    flow: *const Flow,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let chooser = Callback::take(chooser)?;
+        // The key is made in a stage of its own, whose errors fail the stream.
+        let keyed = Core::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
+        let bare = Core::map(|(_, held): (usize, Held)| held);
+        let flow = bare.via(handle::get(flow)?.0.map_mat(|_| NotUsed));
+        let groups = Core::group_by(max_groups, slots, |(key, _): &(usize, Held)| *key, flow)?;
+        put_flow(out, &keyed.named("key").via(groups))
     })
 }
 

@@ -9,6 +9,7 @@ use super::blueprint::{Flow, Graph, Sink, Source, put_source};
 use super::callback::{Callback, Fetcher, Opener, Pager};
 use super::edge::{EdgeOptions, edge};
 use super::element::{Element, Elements, Held};
+use super::shape::micros;
 use super::{Mat, Mats, both};
 use crate::border::{self};
 use crate::error::ErrorObject;
@@ -164,6 +165,44 @@ pub unsafe extern "C" fn sluice_source_single(
     guard(|| {
         border::need(out)?;
         put_source(out, plain(&Core::single(Held::take(element)?)))
+    })
+}
+
+/// The same element again and again, without an end.
+///
+/// element  taken over on SLUICE_OK; stays yours otherwise
+/// out      the blueprint, yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_repeat(
+    element: *const Element,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        border::need(out)?;
+        put_source(out, plain(&Core::repeat(Held::take(element)?)))
+    })
+}
+
+/// An element each time a time has passed since the start, by the clock of the scope. A tick that nobody
+/// has asked for is left out, so ticks never pile up.
+///
+/// every_micros  microseconds, at least 1
+/// element       the same each time; taken over on SLUICE_OK, stays yours otherwise
+/// out           the blueprint, yours to release
+/// returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a time of 0
+/// threads       any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_source_tick(
+    every_micros: u64,
+    element: *const Element,
+    out: *mut *mut Source,
+) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let every = micros(every_micros)?;
+        put_source(out, plain(&Core::tick(every, Held::take(element)?)?))
     })
 }
 
