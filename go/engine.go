@@ -38,6 +38,9 @@ type EngineOptions struct {
 	// Stall is how long a stream may stand still before [Engine.NextStall] tells of it. Default: no
 	// notices.
 	Stall time.Duration
+	// PeerCalls lets a cartridge call the caps of the cartridges of this engine, its own included.
+	// Otherwise such calls are refused with [ErrNoHandler].
+	PeerCalls bool
 }
 
 func (o EngineOptions) core() capi.EngineOptions {
@@ -49,6 +52,7 @@ func (o EngineOptions) core() capi.EngineOptions {
 		HeartbeatMillis:        millis(o.Heartbeat),
 		PatienceMillis:         millis(o.Patience),
 		StallMillis:            millis(o.Stall),
+		PeerCalls:              o.PeerCalls,
 	}
 }
 

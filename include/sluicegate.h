@@ -1005,6 +1005,11 @@ typedef struct {
    * Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
    */
   bool stalls_to_stderr;
+  /**
+   * A cartridge may call the caps of the cartridges of this engine, its own included. Otherwise such
+   * calls are refused with SLUICE_NO_HANDLER.
+   */
+  bool peer_calls;
 } sluice_engine_options;
 
 /**

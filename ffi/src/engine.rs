@@ -92,6 +92,9 @@ pub struct EngineOptions {
     pub stall_ms: i64,
     /// Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
     pub stalls_to_stderr: bool,
+    /// A cartridge may call the caps of the cartridges of this engine, its own included. Otherwise such
+    /// calls are refused with SLUICE_NO_HANDLER.
+    pub peer_calls: bool,
 }
 
 // SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
@@ -140,6 +143,7 @@ pub(crate) fn options(
     if !theirs.stalls_to_stderr {
         health.on_stall = stalls.hears();
     }
+    ours.peer_calls = theirs.peer_calls;
     if theirs.max_item > 0 {
         ours.max_item = theirs.max_item;
     }

@@ -52,6 +52,7 @@ pub(crate) fn options(
     policy: &str,
     max_item: Count,
     (heartbeat, patience, stall): Health,
+    peer_calls: bool,
 ) -> PyResult<(EngineOptions, Stalls)> {
     let stalls = Stalls::default();
     let options = EngineOptions {
@@ -65,6 +66,7 @@ pub(crate) fn options(
             stall: stall.map(|given| seconds("stall", given)).transpose()?,
             on_stall: stalls.hears(),
         },
+        peer_calls,
     };
     Ok((options, stalls))
 }
@@ -93,15 +95,17 @@ pub(crate) fn command(
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, health, /))]
+    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, health, peer_calls, /))]
     fn new(
         limits: (Count, Count, Count, Count),
         handshake_timeout: f64,
         policy: &str,
         max_item: Count,
         health: Health,
+        peer_calls: bool,
     ) -> PyResult<Self> {
-        let (options, stalls) = options(limits, handshake_timeout, policy, max_item, health)?;
+        let (options, stalls) =
+            options(limits, handshake_timeout, policy, max_item, health, peer_calls)?;
         Ok(Engine { core: Owned::new(CoreEngine::new(options)), stalls })
     }
 

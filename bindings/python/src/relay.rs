@@ -128,7 +128,8 @@ impl Host {
         health: Health,
         idle: Option<f64>,
     ) -> PyResult<Self> {
-        let (engine, _) = engine::options(limits, handshake_timeout, policy, max_item, health)?;
+        let (engine, _) =
+            engine::options(limits, handshake_timeout, policy, max_item, health, false)?;
         let idle = idle.map(|idle| seconds("idle", idle)).transpose()?;
         let host = CoreHost::new(HostOptions { engine, idle });
         Ok(Host(Owned::new(host.map_err(|error| errors::raise(&error))?)))

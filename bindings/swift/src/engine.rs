@@ -63,6 +63,8 @@ pub struct EngineFacts {
     pub patience_nanos: u64,
     /// Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
     pub stall_nanos: Option<u64>,
+    /// A cartridge may call the caps of the cartridges of this engine.
+    pub peer_calls: bool,
 }
 
 impl EngineFacts {
@@ -78,6 +80,7 @@ impl EngineFacts {
             handshake_timeout: Duration::from_nanos(self.handshake_nanos),
             policy: self.policy.into(),
             max_item: self.max_item.unwrap_or(defaults.max_item),
+            peer_calls: self.peer_calls,
             ..defaults
         }
     }

@@ -28,6 +28,7 @@ type EngineOptions struct {
 	HeartbeatMillis        int64
 	PatienceMillis         int64
 	StallMillis            int64
+	PeerCalls              bool
 }
 
 func (o EngineOptions) build() C.sluice_engine_options {
@@ -39,6 +40,7 @@ func (o EngineOptions) build() C.sluice_engine_options {
 	options.heartbeat_ms = C.int64_t(o.HeartbeatMillis)
 	options.patience_ms = C.int64_t(o.PatienceMillis)
 	options.stall_ms = C.int64_t(o.StallMillis)
+	options.peer_calls = C.bool(o.PeerCalls)
 	return options
 }
 

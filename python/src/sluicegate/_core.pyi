@@ -283,6 +283,7 @@ class Engine:
         policy: str,
         max_item: int,
         health: _Health,
+        peer_calls: bool,
         /,
     ) -> Engine: ...
     def spawn(

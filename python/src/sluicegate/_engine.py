@@ -65,17 +65,19 @@ class EngineBase(Handle):
         heartbeat: float | None = 30.0,
         patience: float = 10.0,
         stall: float | None = None,
+        peer_calls: bool = False,
     ) -> None:
         """An engine without cartridges. Times are in seconds.
 
         ``limits`` are proposed to each cartridge, ``max_item`` is the largest item of a sequence
         stream, in bytes. Each cartridge is asked every ``heartbeat`` whether it lives (None:
         never), and killed if it takes longer than ``patience`` to answer. ``next_stall`` tells of
-        streams that stand still for longer than ``stall``.
+        streams that stand still for longer than ``stall``. With ``peer_calls`` a cartridge may call
+        the caps of the cartridges of this engine, its own included.
         """
         row = (limits or Limits()).row()
         health = (heartbeat, patience, stall)
-        self._core = _core.Engine(row, handshake_timeout, policy, max_item, health)
+        self._core = _core.Engine(row, handshake_timeout, policy, max_item, health, peer_calls)
 
     def stats(self) -> dict[str, Any]:
         """What is live and what was lost, in the shape that every language has. Never waits."""

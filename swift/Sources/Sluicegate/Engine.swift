@@ -75,16 +75,20 @@ public final class Engine: Sendable {
   /// Each cartridge is asked every `heartbeat` whether it lives, `nil` is never; one that does not
   /// answer within `patience` is taken for dead and killed. A stream that stands still for longer than
   /// `stall` is told by ``nextStall(within:)``; `nil` is no notices.
+  ///
+  /// With `peerCalls` a cartridge may call the caps of the cartridges of this engine, its own included;
+  /// otherwise such calls are refused with `noHandler`.
   public init(
     limits: Limits = Limits(), handshake: Duration = .seconds(10),
     policy: NetworkPolicy = .full, maxItem: UInt64? = nil, heartbeat: Duration? = .seconds(30),
-    patience: Duration = .seconds(10), stall: Duration? = nil
+    patience: Duration = .seconds(10), stall: Duration? = nil, peerCalls: Bool = false
   ) {
     core = EngineCore(
       facts: EngineFacts(
         limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
         maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
-        patienceNanos: patience.clampedNanoseconds, stallNanos: stall?.clampedNanoseconds))
+        patienceNanos: patience.clampedNanoseconds, stallNanos: stall?.clampedNanoseconds,
+        peerCalls: peerCalls))
   }
 
   /// Starts a cartridge and waits until it has proved its identity.

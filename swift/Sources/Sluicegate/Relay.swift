@@ -88,7 +88,8 @@ public final class Host: Sendable {
     let facts = EngineFacts(
       limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
       maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
-      patienceNanos: patience.clampedNanoseconds, stallNanos: nil)
+      patienceNanos: patience.clampedNanoseconds, stallNanos: nil,
+      peerCalls: false)
     core = try translating { try HostCore(engine: facts, idleNanos: idle?.clampedNanoseconds) }
   }
 

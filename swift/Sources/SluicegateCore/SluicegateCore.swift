@@ -13419,6 +13419,10 @@ public struct EngineFacts: Equatable, Hashable {
      * Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
      */
     public var stallNanos: UInt64?
+    /**
+     * A cartridge may call the caps of the cartridges of this engine.
+     */
+    public var peerCalls: Bool
 
     // Default memberwise initializers are never public by default, so we
     // declare one manually.
@@ -13443,7 +13447,10 @@ public struct EngineFacts: Equatable, Hashable {
          */patienceNanos: UInt64,
         /**
          * Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
-         */stallNanos: UInt64?) {
+         */stallNanos: UInt64?,
+        /**
+         * A cartridge may call the caps of the cartridges of this engine.
+         */peerCalls: Bool) {
         self.limits = limits
         self.handshakeNanos = handshakeNanos
         self.policy = policy
@@ -13451,6 +13458,7 @@ public struct EngineFacts: Equatable, Hashable {
         self.heartbeatNanos = heartbeatNanos
         self.patienceNanos = patienceNanos
         self.stallNanos = stallNanos
+        self.peerCalls = peerCalls
     }
 
 
@@ -13475,7 +13483,8 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
                 maxItem: FfiConverterOptionUInt64.read(from: &buf),
                 heartbeatNanos: FfiConverterOptionUInt64.read(from: &buf),
                 patienceNanos: FfiConverterUInt64.read(from: &buf),
-                stallNanos: FfiConverterOptionUInt64.read(from: &buf)
+                stallNanos: FfiConverterOptionUInt64.read(from: &buf),
+                peerCalls: FfiConverterBool.read(from: &buf)
         )
     }
 
@@ -13487,6 +13496,7 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
         FfiConverterOptionUInt64.write(value.heartbeatNanos, into: &buf)
         FfiConverterUInt64.write(value.patienceNanos, into: &buf)
         FfiConverterOptionUInt64.write(value.stallNanos, into: &buf)
+        FfiConverterBool.write(value.peerCalls, into: &buf)
     }
 }
 
