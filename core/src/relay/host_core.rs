@@ -246,9 +246,7 @@ impl HostCore {
         let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
         let installed = slots.iter().filter_map(|slot| {
             let link = slot.peer().map(|(link, _)| link);
-            let asked = |link| {
-                self.router.with(|routes| routes.live().filter(|r| r.asker.link == link).count())
-            };
+            let asked = |link| self.router.with(|routes| routes.asked(link));
             slot.installed(link.map_or(0, |link| self.router.load(link)), link.map_or(0, asked))
         });
         let installed: Vec<_> = installed.collect();
@@ -263,7 +261,7 @@ impl HostCore {
     pub(super) fn stats(&self) -> Json {
         let losses = self.router.counters.snapshot();
         let (peer, own) = self.router.with(|routes| {
-            let peer = routes.live().filter(|route| route.is_peer).count();
+            let peer = routes.calls();
             (peer, routes.len() - peer)
         });
         json!({

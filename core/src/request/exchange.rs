@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
     /// How long it may take.
     pub(super) limit: TimeLimit,
     /// The calls that were made for it.
-    pub(super) children: Children,
+    children: Children<Exchange>,
     forget: Box<dyn Fn(FlowKey) + Send + Sync>,
 }
 
@@ -445,6 +445,19 @@ impl Exchange {
             state.end = Some(outcome);
         });
         true
+    }
+
+    /// `child` is a call made for this request: when this has to stop, so has that, for the same reason
+    /// (L17).
+    pub(super) fn adopt(&self, child: &Arc<Exchange>) {
+        self.children.add(child);
+        if let Some(reason) = self.stopped() {
+            child.give_up(&reason); // it had to stop meanwhile
+        }
+    }
+
+    fn cancel_children(&self, reason: &Reason) {
+        self.children.take().iter().for_each(|child| child.give_up(reason));
     }
 
     /// Releases everybody who waits on this request (L13).

@@ -18,6 +18,21 @@ impl Exchange {
         self.limit.set(limit, &self.wire().alarm)
     }
 
+    /// Cancels a call with a reason of any kind.
+    pub(super) fn give_up(&self, reason: &Reason) {
+        let reason = match reason.kind() {
+            ErrorKind::Cancelled => reason.clone(),
+            ErrorKind::TimedOut => self.stood_still(reason),
+            _ => Error::with_code(
+                ErrorKind::Cancelled,
+                reason.code(),
+                reason.class(),
+                reason.message(),
+            ),
+        };
+        self.fail(&reason);
+    }
+
     /// Ends the request if a limit of it has passed; otherwise answers when the next one will.
     pub(super) fn expire(&self, at: Instant) -> Option<Instant> {
         if self.is_ending() {

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
+use super::end::{End, LinkId};
 use super::port::{Port, Waiting};
-use super::table::{End, Ending, LinkId, Noted, Refused, Route, Routes, STREAMS};
+use super::table::{Ending, Noted, Refused, Route, Routes, STREAMS};
 use super::tally::Way;
 use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
@@ -90,7 +91,7 @@ impl Router {
 
     /// How many live requests `link` answers.
     pub(crate) fn load(&self, link: LinkId) -> usize {
-        self.with(|routes| routes.live().filter(|route| route.server.link == link).count())
+        self.with(|routes| routes.load(link))
     }
 
     /// A REQ came from `link` and goes to `to`. Answered with ERR if it cannot.

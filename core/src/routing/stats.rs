@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::table::{LinkId, Route, Routes, Summary, millis};
+use super::end::LinkId;
+use super::table::{Route, Routes, Summary, millis};
 use super::tally::{StreamTally, Way};
 use crate::account::Snapshot;
 use crate::frame::MessageId;

@@ -1,7 +1,7 @@
 //! What a relay knows of the requests that go through it: where each came from, where it went, what
 //! has passed, and what became of it. Nothing here waits or writes.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, MessageId};
@@ -9,17 +9,9 @@ use crate::model::disposition::{self, Disposition, Registration, Remembered};
 use crate::model::phase::Phase;
 use crate::request::NAME;
 
+use super::end::{End, LinkId};
+use super::index::{Index, Touches};
 use super::tally::{StreamTally, Way};
-
-/// One connection of a relay.
-pub(crate) type LinkId = u64;
-
-/// One end of a request: the connection, and the ids that its frames carry there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct End {
-    pub(crate) link: LinkId,
-    pub(crate) flow: FlowKey,
-}
 
 /// Streams that one request may open in one direction, as at its ends.
 pub(crate) const STREAMS: usize = 1024;
@@ -119,6 +111,7 @@ pub(crate) struct Routes {
     live: HashMap<End, Route>,
     /// The end that answers → the end that asked, which is the key of `live`.
     served: HashMap<End, End>,
+    index: Index,
     ended: VecDeque<Summary>,
     registered: u64,
     by_ending: BTreeMap<Ending, u64>,
@@ -138,6 +131,7 @@ impl Routes {
             return Err(Refused::EndedLately); // the writers beyond write nothing more of it (L4)
         }
         self.served.insert(route.server, asker);
+        self.index.enter(&route.touches());
         self.live.insert(asker, route);
         self.registered = self.registered.saturating_add(1);
         Ok(())
@@ -228,6 +222,7 @@ impl Routes {
     pub(crate) fn end(&mut self, asker: End, ending: Ending, now: Instant) -> Option<Route> {
         let route = self.live.remove(&asker)?;
         self.served.remove(&route.server);
+        self.index.leave(&route.touches());
         let ending = route.ending.unwrap_or(ending); // the first way to end stays
         let known = self.ended.iter().any(|summary| summary.asker == asker);
         match disposition::remember(known, count(self.ended.len())) {
@@ -256,19 +251,31 @@ impl Routes {
 
     /// The requests that `link` asked for or answers, by who asked.
     pub(crate) fn of_link(&self, link: LinkId) -> Vec<End> {
-        let touches = |route: &&Route| route.asker.link == link || route.server.link == link;
-        self.live.values().filter(touches).map(|route| route.asker).collect()
+        self.index.of_link(link)
+    }
+
+    /// How many live requests `link` answers.
+    pub(crate) fn load(&self, link: LinkId) -> usize {
+        self.index.load(link)
+    }
+
+    /// How many live requests `link` has asked for.
+    pub(crate) fn asked(&self, link: LinkId) -> usize {
+        self.index.asked(link)
+    }
+
+    /// How many live requests are calls that handlers made.
+    pub(crate) fn calls(&self) -> usize {
+        self.index.calls()
     }
 
     /// The requests that the handler of `parent` asked for, children of children included.
     pub(crate) fn descendants(&self, parent: End) -> Vec<End> {
+        let mut seen = HashSet::from([parent]);
         let mut found = vec![parent];
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
-            let children = self.live.values().filter(|route| route.parent == Some(parent));
-            let fresh: Vec<_> =
-                children.map(|route| route.asker).filter(|end| !found.contains(end)).collect();
-            found.extend(fresh);
+            found.extend(self.index.children(parent).filter(|child| seen.insert(*child)));
             next += 1;
         }
         found.split_off(1)
@@ -276,8 +283,7 @@ impl Routes {
 
     /// The request that the handler on `link` knows as `id`, for a call that names it its parent.
     pub(crate) fn served_as(&self, link: LinkId, id: MessageId) -> Option<End> {
-        let mut served = self.served.iter();
-        served.find(|(end, _)| end.link == link && end.flow.id == id).map(|(_, asker)| *asker)
+        self.index.served_as(link, id)
     }
 
     pub(crate) fn live(&self) -> impl Iterator<Item = &Route> {
@@ -302,6 +308,11 @@ impl Routes {
 }
 
 impl Route {
+    fn touches(&self) -> Touches {
+        let (asker, server, parent) = (self.asker, self.server, self.parent);
+        Touches { asker, server, parent, is_call: self.is_peer }
+    }
+
     /// Counts a frame, and answers whether it may pass.
     pub(crate) fn note(&mut self, way: Way, frame: &Frame, now: Instant) -> Noted {
         self.last = now;
@@ -352,4 +363,59 @@ pub(crate) fn millis(elapsed: std::time::Duration) -> u64 {
 
 fn count(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::now;
+
+    fn end(link: LinkId, id: u64) -> End {
+        End { link, flow: FlowKey::new(MessageId::Uint(id), None) }
+    }
+
+    fn route(asker: End, server: End, parent: Option<End>) -> Route {
+        let opened = now();
+        Route {
+            asker,
+            server,
+            cap: "cap:x".to_owned(),
+            is_peer: parent.is_some(),
+            parent,
+            phase: Phase::Created,
+            ending: None,
+            asked: None,
+            came_back: false,
+            window: 1,
+            streams: BTreeMap::new(),
+            opened,
+            last: opened,
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_the_live_requests_is_known_without_walking_them() {
+        let mut routes = Routes::default();
+        // 1 calls 2, whose handler calls 3 twice and itself once.
+        let outer = end(1, 10);
+        let inner = [end(2, 20), end(2, 21), end(2, 22)];
+        routes.open(route(outer, end(2, 10), None), 9).expect("room");
+        for (child, to) in inner.into_iter().zip([3, 3, 2]) {
+            let server = End { link: to, ..child };
+            let server = End { flow: FlowKey::new(child.flow.id, Some(7_u64.into())), ..server };
+            let parent = routes.served_as(2, MessageId::Uint(10));
+            assert_eq!(parent, Some(outer));
+            routes.open(route(child, server, parent), 9).expect("room");
+        }
+        assert_eq!([1, 2, 3, 4].map(|link| routes.load(link)), [0, 2, 2, 0]);
+        assert_eq!([1, 2, 3, 4].map(|link| routes.asked(link)), [1, 3, 0, 0]);
+        assert_eq!((routes.calls(), routes.of_link(2).len(), routes.of_link(3).len()), (3, 4, 2));
+        assert_eq!(routes.descendants(outer).into_iter().collect::<HashSet<_>>(), inner.into());
+        assert!(routes.descendants(inner[0]).is_empty());
+        for asker in inner.into_iter().chain([outer]) {
+            assert!(routes.end(asker, Ending::End, now()).is_some());
+            assert!(routes.end(asker, Ending::End, now()).is_none());
+        }
+        assert!(routes.index.is_empty(), "nothing is left behind");
+    }
 }
