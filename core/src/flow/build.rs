@@ -2,13 +2,10 @@
 
 use super::island::{Drive, Interrupt, NewIsland};
 use super::meter::{Meter, StageView};
-use super::scope::{Scope, ScopeCore};
+use super::scope::{Join, Scope, ScopeCore};
 use crate::error::Error;
 use crate::model::demand::Stage;
 use crate::sync::Arc;
-
-/// What ties a run to something that runs already.
-pub(super) type Join = Box<dyn FnOnce()>;
 
 /// One attempt to run a blueprint. Dropped before it is committed, it takes everything back that the
 /// attempt made.

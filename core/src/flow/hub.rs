@@ -7,7 +7,7 @@ use super::blueprint::{NotUsed, Sink, Source};
 use super::context::{Context, Signal, Up, Upstream};
 use super::edge::{Overflow, positive};
 use super::guard::guarded;
-use super::hub_core::{HubCore, HubDrive, Taken};
+use super::hub_core::{HubCore, HubDrive, HubSubscriber, Taken};
 use super::meter::Meter;
 use super::plan::{Lines, Origin};
 use crate::error::{Error, ErrorKind};
@@ -72,19 +72,6 @@ impl HubPolicy {
             HubPolicy::Drop(how) => (Policy::DropElements(how.strategy()), None),
         }
     }
-}
-
-/// What is seen of one subscriber. All counts are elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HubSubscriber {
-    /// The name of its first stage.
-    pub name: String,
-    /// Asked for and not shared with it yet.
-    pub demand: u64,
-    /// Shared with it and not taken yet: its buffer's capacity and what it asked for at most.
-    pub held: u64,
-    /// Lost by its policy.
-    pub lost: u64,
 }
 
 /// The control of a source that many may listen to. Cheap to clone; safe from any thread.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::context::{Context, Signal, Up};
 use super::held::Kept;
-use super::hub::HubSubscriber;
 use super::island::Drive;
 use super::meter::Meter;
 use crate::check;
@@ -15,6 +14,19 @@ use crate::model::hub::{Hub, HubArrival, Receipt, Share, Subscriber, Turn, large
 use crate::model::overflow::{BufferEnd, Victim};
 use crate::sync::{Arc, Mutex};
 use crate::wait::wake_all;
+
+/// What is seen of one subscriber. All counts are elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubSubscriber {
+    /// The name of its first stage.
+    pub name: String,
+    /// Asked for and not shared with it yet.
+    pub demand: u64,
+    /// Shared with it and not taken yet: its buffer's capacity and what it asked for at most.
+    pub held: u64,
+    /// Lost by its policy.
+    pub lost: u64,
+}
 
 struct Listener<T> {
     name: String,

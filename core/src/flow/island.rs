@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::context::Context;
 use super::guard::{contained, failed};
-use super::scope::ScopeCore;
 use crate::check;
 use crate::error::Error;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
@@ -39,6 +38,12 @@ pub(super) struct NewIsland {
     pub(super) interrupt: Option<Interrupt>,
 }
 
+/// Who owns an island.
+pub(super) trait Owner: Send + Sync {
+    /// The island with this number is over.
+    fn finished(&self, id: u64);
+}
+
 #[derive(Default)]
 struct Begin {
     begun: bool,
@@ -48,7 +53,7 @@ struct Begin {
 pub(super) struct Island {
     pub(super) id: u64,
     pub(super) name: String,
-    scope: Weak<ScopeCore>,
+    owner: Weak<dyn Owner>,
     clock: Clock,
     drive: Mutex<Option<Box<dyn Drive>>>,
     interrupt: Option<Interrupt>,
@@ -66,11 +71,11 @@ pub(super) enum Turn {
 }
 
 impl Island {
-    pub(super) fn new(id: u64, scope: Weak<ScopeCore>, clock: Clock, new: NewIsland) -> Arc<Self> {
+    pub(super) fn new(id: u64, owner: Weak<dyn Owner>, clock: Clock, new: NewIsland) -> Arc<Self> {
         Arc::new(Island {
             id,
             name: new.name,
-            scope,
+            owner,
             clock,
             drive: Mutex::new(Some(new.drive)),
             interrupt: new.interrupt,
@@ -200,11 +205,11 @@ impl Island {
         false
     }
 
-    /// Leaves the scope's table.
+    /// Leaves its owner's table.
     pub(super) fn over(&self) {
         let _forgotten = self.clock.deadline(self.id, None, Waker::noop());
-        if let Some(scope) = self.scope.upgrade() {
-            scope.finished(self.id);
+        if let Some(owner) = self.owner.upgrade() {
+            owner.finished(self.id);
         }
     }
 }

@@ -5,15 +5,17 @@ use std::sync::Weak;
 use std::task::Waker;
 use std::time::Duration;
 
-use super::build::Join;
 use super::clock::Clock;
-use super::island::{Island, NewIsland, Turn};
+use super::island::{Island, NewIsland, Owner, Turn};
 use super::meter::StageView;
 use crate::error::{Error, ErrorKind};
 use crate::sync::{Arc, Mutex, thread};
 use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
+
+/// What ties a run to something that runs already.
+pub(super) type Join = Box<dyn FnOnce()>;
 
 /// How long a scope that is dropped waits for functions of users that still run.
 const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -234,7 +236,8 @@ impl ScopeCore {
             for new in unused.take().into_iter().flatten() {
                 let id = state.next;
                 state.next = state.next.wrapping_add(1);
-                let island = Island::new(id, Arc::downgrade(self), self.clock.clone(), new);
+                let owner: Weak<Self> = Arc::downgrade(self);
+                let island = Island::new(id, owner, self.clock.clone(), new);
                 state.islands.insert(id, Arc::clone(&island));
                 islands.push(island);
             }
@@ -282,8 +285,10 @@ impl ScopeCore {
             )
         })
     }
+}
 
-    pub(super) fn finished(&self, id: u64) {
+impl Owner for ScopeCore {
+    fn finished(&self, id: u64) {
         let island = self.state.update(|state| state.islands.remove(&id));
         drop(island);
     }
