@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use sluicegate::{Cap, Cartridge, Error, Manifest, Session};
 
+use crate::engine::PolicyFacts;
+use crate::error::Failure;
 use crate::guard::quiet;
 use crate::limits::LimitFacts;
 use crate::offload::offload;
 use crate::op::taking;
+use crate::report::{self, ControlCore};
 use crate::request::{RequestCore, RequestOp};
 
 /// One more output of a cap.
@@ -109,6 +112,29 @@ impl SessionCore {
     /// The agreed limits.
     pub fn limits(&self) -> LimitFacts {
         self.0.limits().into()
+    }
+
+    /// What the host allows on the network, once it has said so.
+    pub fn policy(&self) -> Option<PolicyFacts> {
+        quiet(None, || self.0.policy()).map(PolicyFacts::from)
+    }
+
+    /// What is live and what was lost, JSON.
+    pub fn stats_json(&self) -> String {
+        quiet(String::new(), || self.0.stats().to_string())
+    }
+
+    /// What stands still here, JSON. Asks nobody.
+    pub fn explain_json(&self) -> String {
+        quiet(String::new(), || self.0.explain().to_json().to_string())
+    }
+
+    /// Opens a control socket; no address is this process's own place.
+    ///
+    /// # Errors
+    /// `Io`, `InvalidArgument`.
+    pub fn serve_control(&self, address: Option<String>) -> Result<Arc<ControlCore>, Failure> {
+        report::serve(address, Arc::new(self.0.clone()))
     }
 
     /// Ends the connection.

@@ -46,6 +46,16 @@ impl From<PolicyFacts> for NetworkPolicy {
     }
 }
 
+impl From<NetworkPolicy> for PolicyFacts {
+    fn from(policy: NetworkPolicy) -> Self {
+        match policy {
+            NetworkPolicy::Offline => PolicyFacts::Offline,
+            NetworkPolicy::NoTelemetry => PolicyFacts::NoTelemetry,
+            NetworkPolicy::Full => PolicyFacts::Full,
+        }
+    }
+}
+
 /// How an engine runs its cartridges.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct EngineFacts {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::engine::Stalls;
-use sluicegate::{Address, Error, Host, HostOptions, Switch, SwitchOptions};
+use sluicegate::{Address, Error, Host, HostOptions, Manifest, Switch, SwitchOptions};
 
 use crate::cartridge::files;
 use crate::engine::{CommandFacts, EngineCore, EngineFacts, PeerCore, PeerOp, PolicyFacts};
@@ -128,6 +128,17 @@ impl HostCore {
     pub fn add(&self, command: CommandFacts) -> Arc<UnitOp> {
         let host = self.0.clone();
         UnitOp::start(offload("add", move || host.add(&command.into())))
+    }
+
+    /// Offers a cartridge that is started by the first request for it; `manifest` is its manifest, JSON.
+    ///
+    /// # Errors
+    /// As core's `from_json`.
+    pub fn add_lazy(&self, command: CommandFacts, manifest: &str) -> Result<(), Failure> {
+        guard(|| {
+            self.0.add_lazy(&command.into(), &Manifest::from_json(manifest)?);
+            Ok::<_, Error>(())
+        })
     }
 
     /// Offers a cartridge that runs already, over two file descriptors, owned from now on.

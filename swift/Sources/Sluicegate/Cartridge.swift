@@ -55,65 +55,28 @@ public struct Cartridge: Sendable {
   /// Throws `handshake` if the two ends do not agree, `malformed` and the like if the host breaks the
   /// protocol. A host that closes is the ordinary end. When the host is gone, or this task is
   /// cancelled, handlers are cancelled and get 5 s to notice.
-  public func run() async throws {
-    try await serve(serveStdio(declared: declaration))
-  }
+  public func run() async throws { try await start().run() }
 
   /// As ``run()``, over two file descriptors. They belong to the session from this call on.
   public func run(reading: Int32, writing: Int32) async throws {
-    try await serve(
-      serveDescriptors(declared: declaration, reading: reading, writing: writing))
+    try await start(reading: reading, writing: writing).run()
+  }
+
+  /// Makes the handshake on stdin and stdout, and answers the session, which serves nothing before it
+  /// is told to: ``Session/run()``. Throws as ``run()``.
+  public func start() async throws -> Session {
+    Session(try await serveStdio(declared: declaration).answer(), handlers)
+  }
+
+  /// As ``start()``, over two file descriptors. They belong to the session from this call on.
+  public func start(reading: Int32, writing: Int32) async throws -> Session {
+    let handshake = serveDescriptors(declared: declaration, reading: reading, writing: writing)
+    return Session(try await handshake.answer(), handlers)
   }
 
   private var declaration: CartridgeDeclaration {
     CartridgeDeclaration(
       name: name, version: version, description: description, caps: caps.map(\.declaration),
       limits: limits.facts)
-  }
-
-  private static let grace = Duration.seconds(5)
-
-  private func serve(_ handshake: SessionOp) async throws {
-    let session = try await handshake.answer()
-    let ended = Gate(window: 0)  // one chunk for each handler that has ended
-    var started: UInt64 = 0
-    let outcome: Result<Void, any Error>
-    do {
-      while let core = try await session.nextRequest().answer() {
-        let request = Request(core)
-        guard let handler = handlers[request.cap] else {
-          request.fail(SluicegateError(.noHandler, "no handler for \(request.cap)"))
-          continue
-        }
-        started += 1
-        Task {
-          await Self.handle(request, with: handler)
-          ended.grant(1)
-        }
-      }
-      outcome = .success(())
-    } catch {
-      outcome = .failure(error)
-    }
-    session.close()  // every request that still runs is told to stop
-    let drained = Task { try await ended.acquire(started, within: Self.grace) }
-    _ = await drained.result  // handlers that do not notice in time are left behind
-    try outcome.get()
-  }
-
-  private static func handle(_ request: Request, with handler: @escaping Handler) async {
-    let work = Task { try await handler(request) }
-    let watch = Task {
-      _ = try await request.cancelled()
-      work.cancel()
-    }
-    switch await work.result {
-    case .success:
-      // A request that had to stop, or that the handler ended itself, says so on its own.
-      try? await request.finish()
-    case .failure(let error):
-      request.fail(error)
-    }
-    watch.cancel()
   }
 }

@@ -9,6 +9,14 @@ public enum NetworkPolicy: Sendable, Hashable, CaseIterable {
   /// Everything.
   case full
 
+  init(_ facts: PolicyFacts) {
+    switch facts {
+    case .offline: self = .offline
+    case .noTelemetry: self = .noTelemetry
+    case .full: self = .full
+    }
+  }
+
   var facts: PolicyFacts {
     switch self {
     case .offline: .offline

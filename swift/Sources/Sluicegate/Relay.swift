@@ -98,6 +98,12 @@ public final class Host: Sendable {
     try await core.add(command: command.facts).finish()
   }
 
+  /// Offers a cartridge that is started by the first request for it. `manifest` says what it can do, JSON
+  /// as ``Cartridge/manifestJSON`` and ``Peer/manifestJSON`` give it. Throws `invalidArgument` if it is none.
+  public func addLazily(_ command: Command, manifest: String) throws(SluicegateError) {
+    try translating { try core.addLazy(command: command.facts, manifest: manifest) }
+  }
+
   /// Offers a cartridge that runs already, over two file descriptors, which belong to the host from
   /// this call on. `label` is for people and for ``retire(_:)``.
   public func attach(_ label: String, reading: Int32, writing: Int32) async throws {
@@ -110,8 +116,9 @@ public final class Host: Sendable {
     try await core.join(address: address).finish(within: limit)
   }
 
-  /// Takes no new requests for the cartridge of this label, its program's name, and stops it once it has
-  /// answered the old ones. False if there is none.
+  /// Takes no new requests for the cartridge of this label, and stops it once it has answered the old
+  /// ones. The label of a command is its program and arguments with a space between. False if there is
+  /// none.
   @discardableResult
   public func retire(_ label: String) -> Bool { core.retire(label: label) }
 

@@ -4036,6 +4036,14 @@ public protocol HostCoreProtocol: AnyObject, Sendable {
     func add(command: CommandFacts)  -> UnitOp
 
     /**
+     * Offers a cartridge that is started by the first request for it; `manifest` is its manifest, JSON.
+     *
+     * # Errors
+     * As core's `from_json`.
+     */
+    func addLazy(command: CommandFacts, manifest: String) throws
+
+    /**
      * Offers a cartridge that runs already, over two file descriptors, owned from now on.
      */
     func attach(label: String, reading: Int32, writing: Int32)  -> UnitOp
@@ -4177,6 +4185,22 @@ open func add(command: CommandFacts) -> UnitOp  {
         FfiConverterTypeCommandFacts_lower(command),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Offers a cartridge that is started by the first request for it; `manifest` is its manifest, JSON.
+     *
+     * # Errors
+     * As core's `from_json`.
+     */
+open func addLazy(command: CommandFacts, manifest: String)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_add_lazy(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeCommandFacts_lower(command),
+        FfiConverterString.lower(manifest),uniffiCallStatus
+    )
+}
 }
 
     /**
@@ -10817,6 +10841,11 @@ public protocol SessionCoreProtocol: AnyObject, Sendable {
     func close()
 
     /**
+     * What stands still here, JSON. Asks nobody.
+     */
+    func explainJson()  -> String
+
+    /**
      * The agreed limits.
      */
     func limits()  -> LimitFacts
@@ -10825,6 +10854,24 @@ public protocol SessionCoreProtocol: AnyObject, Sendable {
      * The next request; none when the host has closed the connection.
      */
     func nextRequest()  -> RequestOp
+
+    /**
+     * What the host allows on the network, once it has said so.
+     */
+    func policy()  -> PolicyFacts?
+
+    /**
+     * Opens a control socket; no address is this process's own place.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+    func serveControl(address: String?) throws  -> ControlCore
+
+    /**
+     * What is live and what was lost, JSON.
+     */
+    func statsJson()  -> String
 
 }
 /**
@@ -10895,6 +10942,18 @@ open func close()  {try! rustCall() {
 }
 
     /**
+     * What stands still here, JSON. Asks nobody.
+     */
+open func explainJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sessioncore_explain_json(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
      * The agreed limits.
      */
 open func limits() -> LimitFacts  {
@@ -10913,6 +10972,46 @@ open func nextRequest() -> RequestOp  {
     return try!  FfiConverterTypeRequestOp_lift(try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_method_sessioncore_next_request(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What the host allows on the network, once it has said so.
+     */
+open func policy() -> PolicyFacts?  {
+    return try!  FfiConverterOptionTypePolicyFacts.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sessioncore_policy(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * Opens a control socket; no address is this process's own place.
+     *
+     * # Errors
+     * `Io`, `InvalidArgument`.
+     */
+open func serveControl(address: String?)throws  -> ControlCore  {
+    return try  FfiConverterTypeControlCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sessioncore_serve_control(
+            self.uniffiCloneHandle(),
+        FfiConverterOptionString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What is live and what was lost, JSON.
+     */
+open func statsJson() -> String  {
+    return try!  FfiConverterString.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sessioncore_stats_json(
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
@@ -16734,6 +16833,30 @@ fileprivate struct FfiConverterOptionTypeOfferFacts: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterOptionTypePolicyFacts: FfiConverterRustBuffer {
+    typealias SwiftType = PolicyFacts?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypePolicyFacts.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypePolicyFacts.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterOptionTypeProbeEvent: FfiConverterRustBuffer {
     typealias SwiftType = ProbeEvent?
 
@@ -18314,10 +18437,22 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_sessioncore_close() != 523) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_sessioncore_explain_json() != 5405) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_sessioncore_limits() != 1609) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sessioncore_next_request() != 55206) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sessioncore_policy() != 49964) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sessioncore_serve_control() != 58122) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sessioncore_stats_json() != 42086) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sessionop_attempt() != 670) {
@@ -18807,6 +18942,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_hostcore_add() != 19916) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_add_lazy() != 30335) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_hostcore_attach() != 18276) {
