@@ -1,12 +1,24 @@
-// Package flowtest has probes for tests of streams: a publisher and a subscriber that a test plays by
-// hand. Every assertion waits no longer than its limit, and fails the test with what it awaited and
-// what came.
+// Package flowtest has what tests of streams need: probes, schedules that replay, and transports that
+// fail.
+//
+// A [Publisher] and a [Subscriber] are a source and a sink that a test plays by hand. Every assertion
+// waits no longer than its limit, and fails the test with what it awaited and what came:
+//
+//	publisher, subscriber := flowtest.Probes(t, flowtest.Stepped(t, 1), flow.Map(strconv.Itoa))
+//	subscriber.Request(1)
+//	publisher.SendNext(7)
+//	subscriber.ExpectNext("7")
+//
+// [Stepped] has a scope without threads, whose stages run in an order that a seed decides, on a clock
+// that the test moves. [Faults] delay, split and cut the transport between an engine and a cartridge. A
+// [Seed] decides all of it: a test that fails logs its own, and SLUICEGATE_SEED=… runs it again.
 package flowtest
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -31,11 +43,30 @@ func Stepped(t testing.TB, seed uint64) *flow.Scope {
 	return scope
 }
 
-// A Publisher plays a source.
+// Probes runs stages between a source and a sink that the test plays. The source takes an element only
+// where one was asked for. On a scope of [Stepped], each assertion of theirs first lets the stages run.
+// Both give up, and so end the run, when the test is over.
+func Probes[I, O any](t testing.TB, scope *flow.Scope, stages flow.Flow[I, O]) (*Publisher[I], *Subscriber[O]) {
+	t.Helper()
+	running, err := flow.To(flow.Via(flow.ProbeSource[I](), stages), flow.ProbeSink[O]()).Run(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher, subscriber := PublisherOf[I](t, running), SubscriberOf(t, running.Result)
+	publisher.settle, subscriber.settle = scope.Settle, scope.Settle
+	return publisher, subscriber
+}
+
+// still is what probes do that know no scope.
+func still() uint64 { return 0 }
+
+// A Publisher plays a source. It has what a [flow.Manual] has, beside its assertions. They may be made
+// from the test's own goroutine alone, as [testing.T.FailNow] says.
 type Publisher[T any] struct {
 	*flow.Manual[T]
-	t     testing.TB
-	limit time.Duration
+	t      testing.TB
+	limit  time.Duration
+	settle func() uint64
 }
 
 // PublisherOf takes the publisher of a run of [flow.ProbeSource] or [flow.ManualSource].
@@ -45,17 +76,18 @@ func PublisherOf[T any](t testing.TB, running flow.Controlled) *Publisher[T] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Publisher[T]{control, t, Limit}
+	return &Publisher[T]{control, t, Limit, still}
 }
 
-// Within is the same probe with another limit.
+// Within is the same probe whose assertions wait up to another limit than [Limit].
 func (p *Publisher[T]) Within(limit time.Duration) *Publisher[T] {
-	return &Publisher[T]{p.Manual, p.t, limit}
+	return &Publisher[T]{p.Manual, p.t, limit, p.settle}
 }
 
 // SendNext sends an element. One that is not taken in time fails the source first, so that nothing hangs.
 func (p *Publisher[T]) SendNext(element T) {
 	p.t.Helper()
+	p.settle()
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()
 	offer, err := p.Offer(ctx, element)
@@ -74,6 +106,7 @@ func (p *Publisher[T]) SendError(err error) bool { return p.Fail(err) }
 // ExpectDemand waits until n elements at least can be sent.
 func (p *Publisher[T]) ExpectDemand(n uint64) {
 	p.t.Helper()
+	p.settle()
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()
 	if ready, err := p.Ready(ctx, n); err != nil {
@@ -86,6 +119,7 @@ func (p *Publisher[T]) ExpectDemand(n uint64) {
 // ExpectCancel waits until the source was cancelled from below.
 func (p *Publisher[T]) ExpectCancel() {
 	p.t.Helper()
+	p.settle()
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()
 	if ready, err := p.Ready(ctx, 1<<64-1); ready || err != nil { // more than any source can be asked for
@@ -93,29 +127,32 @@ func (p *Publisher[T]) ExpectCancel() {
 	}
 }
 
-// A Subscriber plays a sink.
+// A Subscriber plays a sink. Its assertions may be made from the test's own goroutine alone.
 type Subscriber[T any] struct {
-	probe *flow.Subscriber[T]
-	t     testing.TB
-	limit time.Duration
+	probe  *flow.Subscriber[T]
+	t      testing.TB
+	limit  time.Duration
+	settle func() uint64
 }
 
 // SubscriberOf puts assertions round the result of [flow.ProbeSink].
 func SubscriberOf[T any](t testing.TB, probe *flow.Subscriber[T]) *Subscriber[T] {
-	return &Subscriber[T]{probe, t, Limit}
+	return &Subscriber[T]{probe, t, Limit, still}
 }
 
-// Within is the same probe with another limit.
+// Within is the same probe whose assertions wait up to another limit than [Limit].
 func (s *Subscriber[T]) Within(limit time.Duration) *Subscriber[T] {
-	return &Subscriber[T]{s.probe, s.t, limit}
+	return &Subscriber[T]{s.probe, s.t, limit, s.settle}
 }
 
-// Request asks for n elements more. A stream whose terminal was taken fails the test.
-func (s *Subscriber[T]) Request(n uint64) {
+// Request asks for n elements more; 0 is ignored. A stream whose terminal was taken fails the test. It
+// answers the probe, so that an assertion can follow.
+func (s *Subscriber[T]) Request(n uint64) *Subscriber[T] {
 	s.t.Helper()
 	if !s.probe.Request(n) {
 		s.t.Fatal("awaited: a stream that takes demand; came: its terminal, before")
 	}
+	return s
 }
 
 // TryRequest is Request that answers false instead.
@@ -127,6 +164,7 @@ func (s *Subscriber[T]) Cancel() { s.probe.Cancel() }
 // next takes a signal of this kind.
 func (s *Subscriber[T]) next(what string, kind flow.SignalKind) flow.Signal[T] {
 	s.t.Helper()
+	s.settle()
 	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
 	defer cancel()
 	signal, err := s.probe.Signal(ctx)
@@ -145,36 +183,41 @@ func (s *Subscriber[T]) ExpectAny() T {
 	return s.next("an element", flow.SignalNext).Element
 }
 
+// ExpectNext takes these elements, one after the other, as [reflect.DeepEqual] compares them. It answers
+// the probe, so that another assertion can follow.
+func (s *Subscriber[T]) ExpectNext(elements ...T) *Subscriber[T] {
+	s.t.Helper()
+	for _, element := range elements {
+		signal := s.next(fmt.Sprint("the element ", element), flow.SignalNext)
+		if !reflect.DeepEqual(signal.Element, element) {
+			s.t.Fatalf("awaited: the element %v; came: %s", element, said(signal))
+		}
+	}
+	return s
+}
+
 // ExpectComplete takes the end.
 func (s *Subscriber[T]) ExpectComplete() {
 	s.t.Helper()
 	s.next("complete", flow.SignalComplete)
 }
 
-// ExpectError takes the failure.
+// ExpectError takes the failure and answers what the stream failed with.
 func (s *Subscriber[T]) ExpectError() error {
 	s.t.Helper()
 	return s.next("a failure", flow.SignalError).Err
 }
 
-// ExpectNoMessage sees that nothing comes within a time.
-func (s *Subscriber[T]) ExpectNoMessage(within time.Duration) {
+// ExpectNoMessage sees that nothing comes within a time: no element, no end. It answers the probe.
+func (s *Subscriber[T]) ExpectNoMessage(within time.Duration) *Subscriber[T] {
 	s.t.Helper()
+	s.settle()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	if signal, err := s.probe.Signal(ctx); err == nil {
-		s.t.Fatalf("awaited: nothing; came: %s", said(signal))
+		s.t.Fatalf("awaited: nothing within %v; came: %s", within, said(signal))
 	}
-}
-
-// ExpectNext takes these elements, one after the other.
-func ExpectNext[T comparable](s *Subscriber[T], elements ...T) {
-	s.t.Helper()
-	for _, element := range elements {
-		if came := s.ExpectAny(); came != element {
-			s.t.Fatalf("awaited: %v; came: %v", element, came)
-		}
-	}
+	return s
 }
 
 func said[T any](signal flow.Signal[T]) string {
