@@ -43,6 +43,12 @@ impl Deadline {
         self.0.is_some_and(|at| now() >= at)
     }
 
+    /// How long it is until the moment, if there is one; nothing once it has passed.
+    #[must_use]
+    pub(crate) fn remaining(self) -> Option<Duration> {
+        self.0.map(|at| at.saturating_duration_since(now()))
+    }
+
     /// The moment, if there is one.
     #[must_use]
     pub fn instant(self) -> Option<Instant> {

@@ -3,7 +3,7 @@
 //! Only the user that the process runs as can open it: the socket is made with mode 0600, in a folder
 //! with mode 0700 unless a path is given. Whoever connects writes one line, `explain` or `stats`, and
 //! gets one line of JSON. Eight may be in at once; who says nothing, or does not read, makes way for a
-//! newcomer.
+//! newcomer, and is let go after ten seconds.
 //!
 //! The command's `pipe`, `switch` and `host` open it; any other process does with [`Control::serve_here`].
 
@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -20,14 +21,22 @@ use crate::account::Explanation;
 use crate::cartridge::Session;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
-use crate::link::{Address, Listener, Shutter, SocketReader, SocketWriter, connect, spawn_quiet};
+use crate::link::{
+    Address, Limited, Listener, Shutter, SocketReader, SocketWriter, connect, spawn_quiet,
+};
 use crate::relay::{Host, Switch};
 use crate::sync::{Arc, Mutex};
+use crate::time::Deadline;
 
 /// Those who may ask at once.
 const ASKERS: usize = 8;
 /// The longest question, in bytes.
 const QUESTION: u64 = 64;
+
+/// How long one may take to ask, and again to read what it is told.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer is waited for.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// What a process tells of itself.
 pub trait Report: Send + Sync {
@@ -118,13 +127,21 @@ impl Control {
     /// `Io`, naming the address; `InvalidArgument` for an address that others than the same user
     /// could reach.
     pub fn serve(address: &Address, report: Arc<dyn Report>) -> Result<Self, Error> {
+        Control::serve_with(address, report, PATIENCE)
+    }
+
+    fn serve_with(
+        address: &Address,
+        report: Arc<dyn Report>,
+        patience: Duration,
+    ) -> Result<Self, Error> {
         if let Address::Tcp(place) = address {
             let message = format!("a control socket is a Unix socket, not tcp:{place}");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let listener = Arc::new(Listener::bind(address)?);
         let accepting = Arc::clone(&listener);
-        spawn_quiet("control", move || accept(&accepting, &report))
+        spawn_quiet("control", move || accept(&accepting, &report, patience))
             .map_err(|e| Error::new(ErrorKind::Io, format!("no thread for the control: {e}")))?;
         Ok(Control(listener))
     }
@@ -200,11 +217,23 @@ pub fn address_of(target: &str) -> Result<Address, Error> {
 /// Asks a running process.
 ///
 /// # Errors
-/// `Io` if nobody listens there; `Malformed` if the answer is not JSON.
+/// `Io` if nobody listens there; `TimedOut` if there is no answer within 30 s, as from a process that
+/// was stopped; `Malformed` if the answer is not JSON.
 pub fn ask(address: &Address, question: Question) -> Result<Json, Error> {
+    ask_within(address, question, ANSWER)
+}
+
+fn ask_within(address: &Address, question: Question, limit: Duration) -> Result<Json, Error> {
     let (reader, mut writer) = connect(address)?;
+    let reader = Limited::new(reader, Deadline::after(limit));
     let sent = writer.write_all(format!("{}\n", question.word()).as_bytes());
-    let io = |e: std::io::Error| Error::new(ErrorKind::Io, format!("{address}: {e}"));
+    let io = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::TimedOut => Error::new(
+            ErrorKind::TimedOut,
+            format!("{address} did not answer within {limit:?}: is the process stopped?"),
+        ),
+        _ => Error::new(ErrorKind::Io, format!("{address}: {e}")),
+    };
     sent.map_err(io)?;
     let mut answer = String::new();
     BufReader::new(reader).read_line(&mut answer).map_err(io)?;
@@ -266,7 +295,7 @@ impl Askers {
     }
 }
 
-fn accept(listener: &Listener, report: &Arc<dyn Report>) {
+fn accept(listener: &Listener, report: &Arc<dyn Report>, patience: Duration) {
     let askers = Arc::new(Askers::default());
     let mut number = 0_u64;
     loop {
@@ -285,7 +314,8 @@ fn accept(listener: &Listener, report: &Arc<dyn Report>) {
         }
         let (report, within) = (Arc::clone(report), Arc::clone(&askers));
         let spawned = spawn_quiet("answer", move || {
-            answer(reader, writer, &*report, |stage| within.goes_on(number, stage));
+            let goes_on = |stage| within.goes_on(number, stage);
+            answer(reader, writer, &*report, patience, goes_on);
             within.leave(number);
         });
         if spawned.is_err() {
@@ -296,13 +326,15 @@ fn accept(listener: &Listener, report: &Arc<dyn Report>) {
 
 fn answer(
     reader: SocketReader,
-    mut writer: SocketWriter,
+    writer: SocketWriter,
     report: &dyn Report,
+    patience: Duration,
     goes_on: impl Fn(Stage),
 ) {
+    let reader = Limited::new(reader, Deadline::after(patience));
     let mut question = String::new();
     if BufReader::new(reader.take(QUESTION)).read_line(&mut question).is_err() {
-        return; // whoever asked has gone
+        return; // whoever asked has gone, or says nothing
     }
     goes_on(Stage::Asked);
     let told = match question.trim().parse() {
@@ -311,5 +343,60 @@ fn answer(
         Err(error) => serde_json::json!({"error": error.message()}),
     };
     goes_on(Stage::Told);
+    let mut writer = Limited::new(writer, Deadline::after(patience));
     let _gone = writer.write_all(format!("{told}\n").as_bytes()); // then nobody waits for it
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    const SHORT: Duration = Duration::from_millis(100);
+
+    struct Long;
+
+    impl Report for Long {
+        fn explain(&self) -> Explanation {
+            Explanation::default()
+        }
+
+        fn stats(&self) -> Json {
+            "x".repeat(16 * 1024 * 1024).into()
+        }
+    }
+
+    fn place(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("sluice-asked-{name}-{}", std::process::id()))
+    }
+
+    #[test]
+    fn who_says_nothing_or_does_not_read_is_let_go() {
+        let path = place("silent");
+        let _control = Control::serve_with(&Address::Unix(path.clone()), Arc::new(Long), SHORT)
+            .expect("it listens");
+        let mut silent: Vec<_> =
+            (0..ASKERS).map(|_| UnixStream::connect(&path).expect("in")).collect();
+        let mut byte = [0];
+        for silent in &mut silent {
+            assert_eq!(silent.read(&mut byte).unwrap_or(0), 0, "it is let go");
+        }
+        let mut deaf = UnixStream::connect(&path).expect("in");
+        deaf.write_all(b"stats\n").expect("written");
+        // It is over once nothing can be written to it; what was written before is still there.
+        while deaf.write_all(b"x").is_ok() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_process_that_does_not_answer_is_named() {
+        let path = place("stopped");
+        let _stopped = UnixListener::bind(&path).expect("it listens");
+        let address = Address::Unix(path.clone());
+        let error = ask_within(&address, Question::Stats, SHORT).expect_err("no answer");
+        std::fs::remove_file(&path).expect("it is there");
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        assert!(error.message().contains("stopped"), "{error}");
+    }
 }

@@ -94,6 +94,60 @@ impl Shutter {
     }
 }
 
+/// A half of a socket whose reads, or writes, all together end by a moment.
+pub(crate) struct Limited<H> {
+    half: H,
+    by: Deadline,
+}
+
+impl<H> Limited<H> {
+    pub(crate) fn new(half: H, by: Deadline) -> Self {
+        Limited { half, by }
+    }
+
+    /// What the next call may take; the system takes no limit of nothing.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.by.remaining() {
+            Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(left.map(|left| left.max(Duration::from_millis(1)))),
+        }
+    }
+}
+
+impl Read for Limited<SocketReader> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        match &self.half.0 {
+            Stream::Unix(stream) => stream.set_read_timeout(left)?,
+            Stream::Tcp(stream) => stream.set_read_timeout(left)?,
+        }
+        self.half.read(buffer).map_err(in_time)
+    }
+}
+
+impl Write for Limited<SocketWriter> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let left = self.left()?;
+        match &self.half.0 {
+            Stream::Unix(stream) => stream.set_write_timeout(left)?,
+            Stream::Tcp(stream) => stream.set_write_timeout(left)?,
+        }
+        self.half.write(buffer).map_err(in_time)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.half.flush()
+    }
+}
+
+/// What the system calls a limit that has passed.
+fn in_time(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    }
+}
+
 impl SocketReader {
     pub(crate) fn shutter(&self) -> io::Result<Shutter> {
         Ok(Shutter(match &self.0 {
