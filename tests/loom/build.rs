@@ -20,6 +20,7 @@ const ROOMS: &[&str] = &[
     "link",
     "model",
     "request",
+    "routing",
     "stream",
     "sync",
     "time",

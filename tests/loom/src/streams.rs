@@ -33,7 +33,7 @@ fn quiet(scopes: &[&Scope]) {
     while scopes.iter().map(|scope| scope.settle()).sum::<u64>() != 0 {}
 }
 
-fn got<T: Clone + Send + 'static>(completion: &Completion<T>) -> T {
+fn got<T: Clone + Send + Sync + 'static>(completion: &Completion<T>) -> T {
     completion.result().expect("stuck: somebody was not woken").expect("ends well")
 }
 
