@@ -1,7 +1,8 @@
-//! Checks that keep the house as it was built: rooms, sizes, laws, one place of credit arithmetic, a model
+//! Checks that keep the house as it was built: rooms, circles, sizes, laws, one place of credit arithmetic, a model
 //! that builds anywhere.
 
 mod arithmetic;
+mod circles;
 mod laws;
 mod no_std;
 mod rooms;
@@ -24,6 +25,7 @@ pub struct Finding {
 pub fn run(repo: &Repo, select: &Select, tally: &mut Tally) -> Result<()> {
     let steps = vec![
         Step::new("rooms", |_| report(rooms::check(repo)?)),
+        Step::new("circles", |_| report(circles::check(repo)?)),
         Step::new("sizes", |_| report(sizes::check(repo)?)),
         Step::new("laws", |_| report(laws::check(repo)?)),
         Step::new("arithmetic", |_| report(arithmetic::check(repo)?)),
