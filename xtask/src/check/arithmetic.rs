@@ -9,7 +9,9 @@
 mod allowed;
 mod call;
 mod copies;
+mod heat;
 mod lexer;
+mod pass;
 mod shape;
 mod taint;
 mod walk;
@@ -154,8 +156,8 @@ fn followed(repo: &Repo) -> Result<Vec<Finding>> {
         let text = fs::read_to_string(repo.path(&file))?;
         let source = model && !NO_CREDIT.iter().any(|(name, _)| file.ends_with(name));
         let file_of =
-            taint::Parsed::new(&file, &text, model, source).with_context(|| file.clone())?;
-        parsed.push(taint::Parsed { hands_on: file.ends_with("/negotiate.rs"), ..file_of });
+            pass::Parsed::new(&file, &text, model, source).with_context(|| file.clone())?;
+        parsed.push(pass::Parsed { hands_on: file.ends_with("/negotiate.rs"), ..file_of });
         names.push(file);
     }
     let mut used = vec![false; ALLOWED.len()];

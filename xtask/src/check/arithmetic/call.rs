@@ -4,8 +4,8 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Expr, Pat, Token};
 
+use super::heat::Value;
 use super::shape::{Key, Ty};
-use super::taint::Value;
 use super::walk::Walk;
 use super::{METHODS, means_credit};
 

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use quote::ToTokens;
 use syn::{BinOp, Expr, Pat, Stmt};
 
+use super::heat::Value;
 use super::means_credit;
+use super::pass::{Pass, is_test};
 use super::shape::{Key, Ty};
-use super::taint::{Pass, Value, is_test};
 
 /// What a function, or a closure in it, is known to hold while it is read.
 pub struct Walk<'a, 'b> {
@@ -65,7 +66,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                         last = value;
                     }
                 }
-                Stmt::Item(item) => self.pass.items(std::slice::from_ref(item)),
+                Stmt::Item(item) => self.pass.within.push(item.clone()),
                 Stmt::Macro(call) => last = self.invocation(&call.mac),
                 Stmt::Local(_) => {}
             }
