@@ -25,9 +25,12 @@ one() {
   fi
 }
 
-# counted COMMAND...: a program whose last line is `name: N passed, N failed`
+# counted COMMAND...: a program whose last line is `name: N passed, N failed`, and that ends well; what a
+# checker has reported shows in how it ends.
 counted() {
-  last=$("$@" | tail -n 1)
+  "$@" >"$build/said"
+  ended=$?
+  last=$(tail -n 1 "$build/said")
   echo "$last"
   counts=$(echo "$last" | sed -n 's/^.*: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
   if [ -z "$counts" ]; then
@@ -36,6 +39,10 @@ counted() {
   else
     passed=$((passed + ${counts% *}))
     failed=$((failed + ${counts#* }))
+    if [ "$ended" -ne 0 ] && [ "${counts#* }" -eq 0 ]; then
+      failed=$((failed + 1))
+      echo "FAILED $1: it ended with $ended"
+    fi
   fi
 }
 
