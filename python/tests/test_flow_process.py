@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -108,16 +109,78 @@ def stay(n):
 kept = Source.single(1).to(Sink.foreach(stay)).run(scope)
 inside.wait()
 """,
+        # In a read of stdin, whose lock the interpreter wants when it closes it.
+        """
+import sys, threading
+from sluicegate.flow import Scope, Sink, Source
+scope, inside = Scope("left"), threading.Event()
+kept = Source.lines(sys.stdin.buffer).to(Sink.foreach(lambda _: inside.set())).run(scope)
+inside.wait()
+""",
+        # At a queue, in both directions.
+        """
+import queue
+from sluicegate.flow import Scope, Sink, Source
+scope, full = Scope("left"), queue.Queue(1)
+kept = Source.channel(queue.Queue()).to(Sink.ignore()).run(scope)
+also = Source.iter(range(10)).to(Sink.channel(full)).run(scope)
+full.get()
+""",
     ],
 )
 def test_a_program_that_ends_leaves_nothing_hanging(program: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", program + "\nprint('end')"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "end\n", "")
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program + "\nprint('end')"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("a line\n")
+        process.stdin.flush()
+        try:
+            code = process.wait(60)  # its stdin is open as long
+        finally:
+            process.kill()
+        assert (code, process.stdout.read(), process.stderr.read()) == (0, "end\n", "")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "Source.channel(queue.Queue()).to(Sink.ignore()).run(scope).result()",
+        "next(Source.channel(queue.Queue()).run(scope))",
+        "Source.manual(EdgeOptions(1)).to_mat(subscriber(), pair).run(scope)[0] << 1 << 2",
+        "Promise().completion.result()",
+        "asyncio.run(task())",
+    ],
+)
+def test_a_process_that_waits_ends_at_sigint(wait: str) -> None:
+    """A real signal to a program of its own: it leaves its scope and says KeyboardInterrupt."""
+    program = f"""
+import asyncio, queue
+from sluicegate.flow import EdgeOptions, Promise, Scope, Sink, Source
+from sluicegate.flow.testkit import subscriber
+pair = lambda a, b: (a, b)
+async def task():
+    async with Scope("tasks") as scope:
+        await Source.channel(asyncio.Queue()).to(Sink.ignore()).run(scope)
+with Scope("struck") as scope:
+    print("waits", flush=True)
+    {wait}
+"""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waits\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(60)
+        finally:
+            process.kill()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert (code, said.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
 
 
 def test_a_wait_holds_no_lock_of_the_interpreter() -> None:

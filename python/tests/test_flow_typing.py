@@ -184,6 +184,33 @@ def test_a_coroutine_becomes_a_stage_by_a_decorator() -> None:
     assert asyncio.run(main()) == [0, 1, 4, 9, 16]
 
 
+def test_what_would_never_run_is_refused_with_what_to_use() -> None:
+    async def later(n: int) -> int:
+        return n
+
+    async def many(n: int) -> AsyncIterator[int]:
+        yield n
+
+    stages: list[Any] = [
+        *(Flow.map, Flow.tap, Flow.filter, Flow.filter_map, Flow.expand, Flow.recover),
+        *(Flow.take_while, Flow.drop_while, Sink.foreach),
+    ]
+    for stage in stages:
+        for function in (later, many):
+            with pytest.raises(TypeError, match="is async, and this stage awaits nothing"):
+                stage(function)
+    with pytest.raises(TypeError, match="use map_async"):
+        Flow.map_parallel(2, later)
+    with pytest.raises(TypeError, match="use map_async"):
+        Source.iter([1]).scan(0, later)  # type: ignore[arg-type]
+
+    def rows(n: int) -> Iterator[int]:
+        yield n
+
+    with pytest.raises(TypeError, match=r"use Source.make\(lambda: .*rows\(...\)\)"):
+        flow.source(rows)  # type: ignore[arg-type]
+
+
 def test_every_public_name_is_documented() -> None:
     for module in (flow, testkit):
         assert inspect.getdoc(module)

@@ -67,6 +67,8 @@ mod _core {
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]
+    use super::exit::keep_for_good;
+    #[pymodule_export]
     use super::feed::Feed;
     #[pymodule_export]
     use super::flow::{

@@ -59,6 +59,7 @@ __all__ = [
     "faulty_link",
     "fork_seed",
     "forward",
+    "keep_for_good",
     "manifest",
     "negotiate",
     "trace",
@@ -586,3 +587,4 @@ def faulty_link(
     shuffle: FlowShuffle | None,
     /,
 ) -> int: ...
+def keep_for_good(of: object, /) -> None: ...

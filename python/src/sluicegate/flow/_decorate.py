@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Hashable, Iterable
-from inspect import isasyncgenfunction
+from inspect import isasyncgenfunction, signature
 from typing import Any, Protocol, TypeVar, overload
 
 from sluicegate.flow._blueprint import Source
@@ -59,8 +59,14 @@ def source(function: Callable[[], AsyncIterable[T]]) -> Source[T, None]: ...
 def source(function: Callable[[], Any]) -> Source[Any, None]:
     """A decorator: a generator function without arguments becomes a source that runs at will.
 
-    An ``async`` one is read by a task of the loop that is running where the source is run.
+    An ``async`` one is read by a task of the loop that is running where the source is run. For one
+    with arguments there is ``Source.make(lambda: rows(7))``.
     """
+    try:
+        signature(function).bind()
+    except TypeError as refused:
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{name}: {refused}; use Source.make(lambda: {name}(...))") from None
     if isasyncgenfunction(function):
         return Source.from_async(function)
     return Source.make(function)

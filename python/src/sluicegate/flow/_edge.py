@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, TypeVar, cast
+from inspect import isasyncgenfunction, iscoroutinefunction
+from typing import Any, ClassVar, TypeVar, cast
 
 from sluicegate import _core
 
@@ -94,3 +95,14 @@ def edge_of(
     if options.bytes is not None and size is None:
         size = cast(Callable[[T], int], len)
     return options._row, size
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def plain(function: F) -> F:
+    """A function whose answer is taken as it is; an async one would never run: TypeError."""
+    if iscoroutinefunction(function) or isasyncgenfunction(function):
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{name} is async, and this stage awaits nothing: use map_async")
+    return function

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import sys
 import threading
 import weakref
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from sluicegate import _core
 from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, wait
 from sluicegate.aio._wait import wait as wait_in_task
-from sluicegate.errors import Forked, SluicegateError
+from sluicegate.errors import Forked, SluicegateError, TimedOut
 
 GRACE = 10.0
 """Seconds that leaving a scope waits for functions of yours that still run."""
@@ -162,8 +163,13 @@ _LIVING: weakref.WeakSet[Scope] = weakref.WeakSet()
 def _stop_all() -> None:
     """No function of a stage is called once the interpreter ends."""
     for scope in list(_LIVING):
-        with contextlib.suppress(SluicegateError):
+        try:
             scope.shutdown(1.0)
+        except TimedOut:
+            # One that reads from stdin holds its lock, and CPython aborts where it closes stdin.
+            _core.keep_for_good((sys.stdin, sys.__stdin__))
+        except SluicegateError:
+            pass
 
 
 class _Building(threading.local):

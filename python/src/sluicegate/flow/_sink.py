@@ -10,7 +10,7 @@ from sluicegate import _core
 from sluicegate._handle import Immutable
 from sluicegate.flow._channel import Channel, channel_sink
 from sluicegate.flow._completion import Completion
-from sluicegate.flow._edge import EdgeOptions
+from sluicegate.flow._edge import EdgeOptions, plain
 from sluicegate.flow._hub import Hub
 from sluicegate.flow._io import File, Writable, writer
 from sluicegate.flow._run import Outlet
@@ -43,12 +43,12 @@ class Sink(Immutable, Generic[I_contra, M_co]):
     @staticmethod
     def fold(first: A, function: Callable[[A, T], A]) -> Sink[T, Completion[A]]:
         """The last state of ``function`` over all elements."""
-        return Sink(lambda: _core.FlowSink.fold(first, function).map_mat(Completion))
+        return Sink(lambda: _core.FlowSink.fold(first, plain(function)).map_mat(Completion))
 
     @staticmethod
     def foreach(function: Callable[[T], object]) -> Sink[T, Completion[None]]:
         """Calls ``function`` with each element, on a thread of the scope."""
-        return Sink(lambda: _core.FlowSink.foreach(function).map_mat(Completion))
+        return Sink(lambda: _core.FlowSink.foreach(plain(function)).map_mat(Completion))
 
     @staticmethod
     def ignore() -> Sink[Any, Completion[None]]:

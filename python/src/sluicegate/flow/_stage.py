@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
 from sluicegate._handle import Immutable
-from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of
+from sluicegate.flow._edge import LEFT, RIGHT, EdgeOptions, edge_of, plain
 from sluicegate.flow._hub import Switch
 from sluicegate.flow._task import loop_of_the_run, starter
 
@@ -43,32 +43,32 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
     @staticmethod
     def map(function: Callable[[I], O]) -> Flow[I, O, None]:
         """Each element through ``function``."""
-        return Flow(lambda: _core.FlowStage.map(function))
+        return Flow(lambda: _core.FlowStage.map(plain(function)))
 
     @staticmethod
     def tap(look: Callable[[T], object]) -> Flow[T, T, None]:
         """Shows each element to ``look``."""
-        return Flow(lambda: _core.FlowStage.tap(look))
+        return Flow(lambda: _core.FlowStage.tap(plain(look)))
 
     @staticmethod
     def filter(passes: Callable[[T], object]) -> Flow[T, T, None]:
         """The elements that ``passes`` says true of. For each dropped another is asked for."""
-        return Flow(lambda: _core.FlowStage.filter(passes))
+        return Flow(lambda: _core.FlowStage.filter(plain(passes)))
 
     @staticmethod
     def filter_map(function: Callable[[I], O | None]) -> Flow[I, O, None]:
         """Each element through ``function``; what it gives None for is dropped."""
-        return Flow(lambda: _core.FlowStage.filter_map(function))
+        return Flow(lambda: _core.FlowStage.filter_map(plain(function)))
 
     @staticmethod
     def scan(first: A, function: Callable[[A, I], A]) -> Flow[I, A, None]:
         """Each state of ``function`` over the elements."""
-        return Flow(lambda: _core.FlowStage.scan(first, function))
+        return Flow(lambda: _core.FlowStage.scan(first, plain(function)))
 
     @staticmethod
     def fold(first: A, function: Callable[[A, I], A]) -> Flow[I, A, None]:
         """The last state of ``function`` over all elements, at the end; ``first`` of none."""
-        return Flow(lambda: _core.FlowStage.fold(first, function))
+        return Flow(lambda: _core.FlowStage.fold(first, plain(function)))
 
     @staticmethod
     def take(n: int) -> Flow[Any, Any, None]:
@@ -83,12 +83,12 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
     @staticmethod
     def take_while(passes: Callable[[T], object]) -> Flow[T, T, None]:
         """The elements up to the first that ``passes`` says false of; then cancels."""
-        return Flow(lambda: _core.FlowStage.take_while(passes))
+        return Flow(lambda: _core.FlowStage.take_while(plain(passes)))
 
     @staticmethod
     def drop_while(skips: Callable[[T], object]) -> Flow[T, T, None]:
         """All from the first element on that ``skips`` says false of."""
-        return Flow(lambda: _core.FlowStage.drop_while(skips))
+        return Flow(lambda: _core.FlowStage.drop_while(plain(skips)))
 
     @staticmethod
     def buffer(
@@ -106,7 +106,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
 
         At most ``n`` elements are in work or wait for their turn. In order, or as they are done.
         """
-        return Flow(lambda: _core.FlowStage.map_parallel(n, ordered, function))
+        return Flow(lambda: _core.FlowStage.map_parallel(n, ordered, plain(function)))
 
     @staticmethod
     def map_async(
@@ -156,7 +156,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
 
         The next element is asked for once the last of these has left and more is wanted.
         """
-        return Flow(lambda: _core.FlowStage.expand(function))
+        return Flow(lambda: _core.FlowStage.expand(plain(function)))
 
     @staticmethod
     def flatten() -> Flow[Iterable[O], O, None]:
@@ -225,7 +225,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
 
         None lets the failure pass.
         """
-        return Flow(lambda: _core.FlowStage.recover(function))
+        return Flow(lambda: _core.FlowStage.recover(plain(function)))
 
     @staticmethod
     def recover_with(source: Source[O, Any]) -> Flow[Any, O, None]:
