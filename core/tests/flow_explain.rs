@@ -1,5 +1,8 @@
 //! A scope tells who waits for whom.
 
+use serde_json::json;
+use sluicegate::Engine;
+use sluicegate::account::Explanation;
 use sluicegate::flow::{
     EdgeOptions, Flow, HubOptions, HubPolicy, Page, Scope, Sink, Source, WaitsFor,
 };
@@ -104,4 +107,35 @@ fn what_a_source_or_a_hub_holds_is_seen() {
     scope.settle();
     assert!(slow.is_ok(), "it asks for nothing, and holds the hub up");
     assert_eq!(held(&scope, "broadcast_hub").2, 8, "{}", scope.explain());
+}
+
+#[test]
+fn an_engine_names_the_stages_that_wait_in_the_scopes_that_tell_it() {
+    let (engine, scope) = (Engine::default(), Scope::stepped("export", 1));
+    assert!(engine.explain().stages().is_empty());
+    let edge = EdgeOptions::capacity(4).expect("positive");
+    let graph = Source::<u64, _>::manual(edge)
+        .named("rows")
+        .via(Flow::map(|n| n))
+        .to_mat(Sink::probe().named("report"), |rows, report| (rows, report));
+    let (_rows, report) = graph.run(&scope).expect("runs");
+    scope.tell(&engine);
+    scope.tell(&engine);
+    report.request(2);
+    scope.settle();
+    let told = engine.explain();
+    let stages: Vec<_> = told.stages().iter().map(|s| (&s["stage"], &s["waits_for"])).collect();
+    assert!(stages.iter().all(|(_, waits_for)| *waits_for == "source"), "{stages:?}");
+    assert!(stages.iter().map(|(stage, _)| *stage).eq(["rows", "map", "report"]), "{stages:?}");
+    assert_eq!(
+        (&told.stages()[1]["downstream"], &told.stages()[1]["scope"]),
+        (&json!(2), &json!("export"))
+    );
+    let text = told.to_string();
+    let line = "scope \"export\": stage \"rows\" has demand for 2 and waits for its source";
+    assert!(text.contains(line), "{text}");
+    assert!(told.is_quiet(), "no stream of a request is held up");
+    assert_eq!(Explanation::from_json(&told.to_json()), told);
+    drop((report, scope));
+    assert!(engine.explain().stages().is_empty(), "the scope is gone");
 }

@@ -19,19 +19,32 @@ const TOLD: usize = 1000;
 pub struct Explanation {
     standing: Vec<Json>,
     silent: Vec<String>,
+    stages: Vec<Json>,
+}
+
+/// Whoever has stages to tell of: a scope. Each has `scope`, `stage`, its counters, `waits_for`
+/// (`consumer`, `source` or `itself`) and `says`, all of it in words.
+pub(crate) trait TellsOfStages: Send + Sync {
+    fn stages(&self) -> Vec<Json>;
 }
 
 impl Explanation {
     /// What stands still at one party.
     pub(crate) fn of<'a>(standing: impl Iterator<Item = &'a StandingRequest>, party: &str) -> Self {
         let standing = standing.take(TOLD).map(|standing| standing.to_json(party)).collect();
-        Explanation { standing, silent: Vec::new() }
+        Explanation { standing, ..Explanation::default() }
+    }
+
+    /// How stages stand that a scope tells of.
+    pub(crate) fn of_stages(stages: impl Iterator<Item = Json>) -> Self {
+        Explanation { stages: stages.take(TOLD).collect(), ..Explanation::default() }
     }
 
     /// Adds what another party tells.
     pub(crate) fn add(&mut self, told: Explanation) {
         self.standing.extend(told.standing);
         self.silent.extend(told.silent);
+        self.stages.extend(told.stages);
     }
 
     /// Adds that somebody gave no answer.
@@ -53,13 +66,16 @@ impl Explanation {
 
     /// As JSON: `standing`, an array with `party`, `request`, `cap`, `side`, `stream`, `waits_for`
     /// (`credit`, `room`, `unread` or `data`), `since_ms`, `chunks`, `window` and `unread`; `silent`,
-    /// who gave no answer; `culprits`, those of `standing` that hold the others up. `place` tells
+    /// who gave no answer; `culprits`, those of `standing` that hold the others up; `stages`, those of the
+    /// scopes that tell this engine, each with `scope`, `stage`, its counters as in
+    /// [`ScopeExplanation`](crate::flow::ScopeExplanation) and `says`, a sentence. `place` tells
     /// parties of one name apart, and `connection` is the command or transport that one is reached by;
     /// this process has neither.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let culprits = self.culprits();
-        json!({"standing": self.standing, "silent": self.silent, "culprits": culprits})
+        let stages = &self.stages;
+        json!({"standing": self.standing, "silent": self.silent, "culprits": culprits, "stages": stages})
     }
 
     /// Reads what [`to_json`](Self::to_json) wrote; what is not of it is left out.
@@ -67,7 +83,9 @@ impl Explanation {
     pub fn from_json(json: &Json) -> Self {
         let standing = json["standing"].as_array().into_iter().flatten();
         let silent = json["silent"].as_array().into_iter().flatten();
+        let stages = json["stages"].as_array().into_iter().flatten();
         Explanation {
+            stages: stages.filter(|s| s.is_object()).take(TOLD).cloned().collect(),
             standing: standing.filter(|s| s.is_object()).take(TOLD).cloned().collect(),
             silent: silent.filter_map(|s| s.as_str().map(str::to_owned)).take(TOLD).collect(),
         }
@@ -78,7 +96,13 @@ impl Explanation {
     pub fn of_request(&self, request: &str) -> Self {
         let of = |standing: &&Json| standing["request"] == request;
         let standing = self.standing.iter().filter(of).cloned().collect();
-        Explanation { standing, silent: self.silent.clone() }
+        Explanation { standing, silent: self.silent.clone(), stages: Vec::new() }
+    }
+
+    /// The stages of the scopes that tell this engine.
+    #[must_use]
+    pub fn stages(&self) -> &[Json] {
+        &self.stages
     }
 
     /// True if nobody waits for credit, for room or for a reader. Readers without data are no stall.
@@ -140,6 +164,10 @@ impl fmt::Display for Explanation {
         for party in &self.silent {
             writeln!(f, "{party} gives no answer")?;
         }
+        for stage in &self.stages {
+            let text = |name: &str| stage[name].as_str().unwrap_or("?").to_owned();
+            writeln!(f, "scope {:?}: {}", text("scope"), text("says"))?;
+        }
         Ok(())
     }
 }
@@ -185,12 +213,16 @@ mod tests {
                 standing("sleeper", "unread", 2100),
             ],
             silent: vec!["frozen".to_owned()],
+            stages: vec![json!({"scope": "s", "says": "stage \"map\" waits"})],
         };
         let culprits: Vec<_> = told.culprits().iter().map(|c| c["party"].clone()).collect();
         assert_eq!(culprits, ["sleeper"]);
         let text = told.to_string();
         assert!(text.starts_with("HOLDS THE OTHERS UP: sleeper has not read stream s for 2.1 s"));
-        assert!(text.ends_with("frozen gives no answer\n"), "{text}");
+        assert!(
+            text.ends_with("frozen gives no answer\nscope \"s\": stage \"map\" waits\n"),
+            "{text}"
+        );
         assert_eq!(Explanation::from_json(&told.to_json()), told);
     }
 
@@ -200,14 +232,20 @@ mod tests {
         let told = Explanation {
             standing: vec![standing("x", "credit", 5), other.clone()],
             silent: vec!["frozen".to_owned()],
+            ..Explanation::default()
         };
-        let picked = Explanation { standing: vec![other], silent: told.silent.clone() };
+        let picked = Explanation {
+            standing: vec![other],
+            silent: told.silent.clone(),
+            ..Explanation::default()
+        };
         assert_eq!(told.of_request("other"), picked);
     }
 
     #[test]
     fn readers_without_data_are_no_stall() {
-        let told = Explanation { standing: vec![standing("x", "data", 5)], silent: Vec::new() };
+        let standing = vec![standing("x", "data", 5)];
+        let told = Explanation { standing, ..Explanation::default() };
         assert!(told.is_quiet());
         assert!(told.culprits().is_empty());
         assert!(told.to_string().starts_with("nothing is held up\n"));

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 pub use explanation::Explanation;
+pub(crate) use explanation::TellsOfStages;
 pub use standing::{Cause, Standing, StandingRequest};
 
 use crate::model::accounting::{DropReason, Fate};

@@ -36,7 +36,7 @@ pub use process::{Command, Memory};
 pub use route::{blocking_forward, forward};
 pub use stalls::Stalls;
 
-use crate::account::Explanation;
+use crate::account::{Explanation, TellsOfStages};
 pub use crate::cartridge::CapInfo;
 use crate::error::Error;
 use crate::frame::{Limits, NetworkPolicy};
@@ -91,6 +91,8 @@ struct Inner {
     peers: Mutex<Vec<Known>>,
     watch: Arc<health::Watch>,
     watched: AtomicBool,
+    /// Scopes whose stages are told of.
+    scopes: Mutex<Vec<Weak<dyn TellsOfStages>>>,
 }
 
 /// A cartridge as its engine knows it. The engine keeps none alive, but hears until it is gone of one
@@ -125,6 +127,7 @@ impl Engine {
             peers: Mutex::default(),
             watch: Arc::default(),
             watched: AtomicBool::new(false),
+            scopes: Mutex::default(),
         };
         Engine(Arc::new(inner))
     }
@@ -185,10 +188,21 @@ impl Engine {
     }
 
     /// Says who waits for whom: what stands still here and in the cartridges, which are asked. Takes a
-    /// second at most; one that does not answer is named.
+    /// second at most; one that does not answer is named. Of the scopes that
+    /// [tell it](crate::flow::Scope::tell) each stage says whom it waits for.
     #[must_use]
     pub fn explain(&self) -> Explanation {
-        explain::explain(&self.0.live_peers())
+        let mut told = explain::explain(&self.0.live_peers());
+        let scopes: Vec<_> = self.0.scopes.lock().iter().filter_map(Weak::upgrade).collect();
+        told.add(Explanation::of_stages(scopes.iter().flat_map(|scope| scope.stages())));
+        told
+    }
+
+    /// Explains the stages of a scope too, for as long as there is one.
+    pub(crate) fn hear(&self, scope: Weak<dyn TellsOfStages>) {
+        let mut scopes = self.0.scopes.lock();
+        scopes.retain(|known| known.strong_count() != 0 && !known.ptr_eq(&scope));
+        scopes.push(scope);
     }
 
     /// What was lost and what is live, as JSON: for each cartridge its name, process, requests and

@@ -1,11 +1,15 @@
 //! Why a pipeline stands still: each stage of a scope, and whom it waits for.
 
 use std::fmt;
+use std::sync::Weak;
 
 use serde_json::{Value as Json, json};
 
 use super::meter::{Demand, StageView};
-use super::scope::Scope;
+use super::scope::{Scope, ScopeCore};
+use crate::account::TellsOfStages;
+use crate::engine::Engine;
+use crate::sync::Arc;
 
 /// Whom a stage waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -167,5 +171,26 @@ impl Scope {
     pub fn explain(&self) -> ScopeExplanation {
         let stages = self.stages().iter().map(|view| StageStanding::of(view)).collect();
         ScopeExplanation { scope: self.name().to_owned(), islands: self.running(), stages }
+    }
+
+    /// Has [`Engine::explain`] tell of this scope's stages too, for as long as the scope lives. Again
+    /// for the same engine, it changes nothing. Safe from any thread.
+    pub fn tell(&self, engine: &Engine) {
+        let core: Weak<dyn TellsOfStages> = Arc::downgrade(self.core()) as _;
+        engine.hear(core);
+    }
+}
+
+impl TellsOfStages for ScopeCore {
+    fn stages(&self) -> Vec<Json> {
+        let stages = self.views();
+        let told = stages.iter().map(|view| {
+            let standing = StageStanding::of(view);
+            let mut json = standing.to_json();
+            json["scope"] = self.name().into();
+            json["says"] = standing.to_string().into();
+            json
+        });
+        told.collect()
     }
 }

@@ -47,6 +47,10 @@
 //! Dropping the receiving side is the cancel signal: it travels up at once, releases every element
 //! that an edge holds exactly once, and wakes every producer that waits.
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/flow.md")]
+mod guide {}
+
 mod blueprint;
 mod build;
 mod channel;

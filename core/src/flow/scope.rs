@@ -95,7 +95,7 @@ impl Scope {
     /// The scope's name, for errors and `explain`.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The clock that the scope's stages see.
@@ -107,7 +107,7 @@ impl Scope {
     /// Every stage that is running now, in the order they were made.
     #[must_use]
     pub fn stages(&self) -> Vec<Arc<StageView>> {
-        self.0.state.with(|state| state.views.iter().filter_map(Weak::upgrade).collect())
+        self.0.views()
     }
 
     /// How many islands run now.
@@ -208,6 +208,14 @@ impl Scope {
 }
 
 impl ScopeCore {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn views(&self) -> Vec<Arc<StageView>> {
+        self.state.with(|state| state.views.iter().filter_map(Weak::upgrade).collect())
+    }
+
     /// Why nothing runs any more.
     pub(super) fn over(&self) -> Option<Error> {
         self.state.with(|state| state.over.clone())
