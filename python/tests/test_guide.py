@@ -33,4 +33,4 @@ def test_a_program_of_the_guide_runs(number: int, folder: Path) -> None:
 
 
 def test_the_guide_has_programs() -> None:
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 11
