@@ -15,12 +15,13 @@ awk -v dir="$build" '
   open { print > file }
 ' ../../docs/guide-c.md
 
-for name in window upper host loop feed stream; do
+for name in window upper host loop feed stream pipe; do
   ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror -I../../include "$@" \
     "$build/$name.c" -o "$build/$name" -L"$lib_dir" -Wl,-rpath,"$lib_dir" -lsluicegate -lpthread || exit 1
 done
 [ "$("$build/window")" = "100 sent, none without credit" ] &&
   [ "$("$build/host" "$build/upper" hello)" = HELLO ] &&
+  [ "$("$build/host" "$build/pipe" hello)" = HELLO ] &&
   [ "$("$build/loop")" = "the chunk is ours" ] &&
   [ "$("$build/feed")" = "1000 items are accounted for" ] &&
   [ "$("$build/stream")" = "sum of squares: 385" ] &&
