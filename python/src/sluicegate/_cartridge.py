@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from sluicegate import _core
 from sluicegate._data import Limits
 from sluicegate._engine import HasFileno, descriptor
+from sluicegate._generator import emitting
 from sluicegate._handle import Handle
 from sluicegate._report import Control, Explanation, place, stats_of
 from sluicegate._request import Request, RequestBase
@@ -65,7 +66,8 @@ class CartridgeBase(Handle):
 
         The main input and output are the URN's ``in=`` and ``out=``. ``outputs`` are further ones:
         a media, or a media and whether it is a sequence. ``streaming`` says that the main output
-        may have no end. A function with ``async`` gets a ``sluicegate.aio.Request``.
+        may have no end. A function with ``async`` gets a ``sluicegate.aio.Request``. What a
+        generator yields, ``async`` or not, is emitted: as items if the output is a sequence.
         """
         if urn in self._handlers:
             raise InvalidArgument(f"{urn} has a handler already")
@@ -73,7 +75,7 @@ class CartridgeBase(Handle):
 
         def register(handler: _H) -> _H:
             self._caps.append((urn, title, input_sequence, output_sequence, further, streaming))
-            self._handlers[urn] = handler
+            self._handlers[urn] = emitting(handler, output_sequence)
             return handler
 
         return register
