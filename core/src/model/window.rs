@@ -71,6 +71,25 @@ pub enum Arrival {
     Violation,
 }
 
+/// Where a chunk that arrived stands in its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// More of the item is to come.
+    Continues,
+    /// It is the last of its item, or an item by itself.
+    Completes,
+}
+
+impl Place {
+    /// Which chunk of an item keeps its credit until the item is consumed: the one that completes
+    /// it. All others are `continued`, so that an item may be wider than any window. If the first
+    /// chunk kept it, a window of 1 would stop for ever (L10).
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn keeps_credit(self) -> bool {
+        matches!(self, Place::Completes)
+    }
+}
+
 /// The batch of a window unless told otherwise: half of it, at least 1 (L10).
 #[must_use = "this only answers, it changes nothing"]
 pub fn default_batch(size: u64) -> u64 {

@@ -14,6 +14,7 @@ use crate::credit::CreditWindow;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame};
 use crate::model::emission::Written;
+use crate::model::window::Place;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::time::now;
 use crate::wait::owed::Owing;
@@ -114,10 +115,10 @@ impl InputCore {
             checksum: frame.checksum.unwrap_or_default(),
             payload: frame.payload.unwrap_or_default(),
         };
-        let gives_back = self.state.update(|state| {
+        let place = self.state.update(|state| {
             if state.given_up {
                 self.ledger.forget_arriving();
-                return Ok(false); // it crossed that in flight
+                return Ok(None); // it crossed that in flight
             }
             if state.end.is_some() {
                 return Err(protocol(format!("a chunk of stream {name:?} came after its end")));
@@ -138,7 +139,7 @@ impl InputCore {
                 Mode::Scalar => {
                     self.ledger.moved(Move::Queued);
                     state.queue.push_back(Arrived::scalar(fragment, frame.meta));
-                    Ok(false)
+                    Ok(Some(Place::Completes))
                 }
                 Mode::Sequence => {
                     let State { assembler, queue, .. } = state;
@@ -147,11 +148,11 @@ impl InputCore {
                     if completed {
                         self.ledger.moved(Move::Queued);
                     }
-                    Ok(!completed)
+                    Ok(Some(if completed { Place::Completes } else { Place::Continues }))
                 }
             }
         })?;
-        if gives_back {
+        if place.is_some_and(|place| !place.keeps_credit()) {
             self.give(|| self.window.continued(), Move::Continued);
         }
         Ok(())

@@ -47,3 +47,14 @@ Definition consumed (w : window) : window * N :=
     may be wider than the window (L10). *)
 Definition continued (w : window) : window * N :=
   (Window (U64.sat_add (remaining w) 1) (pending w) (batch w), 1).
+
+(** Where a chunk that arrived stands in its item. *)
+Inductive place :=
+| Continues  (** More of the item is to come. *)
+| Completes  (** It is the last of its item, or an item by itself. *).
+
+(** Which chunk of an item keeps its credit until the item is consumed: the one that completes it. All
+    others are [continued], so that an item may be wider than any window. If the first chunk kept it, a
+    window of 1 would stop for ever (L10). *)
+Definition keeps_credit (p : place) : bool :=
+  match p with Continues => false | Completes => true end.

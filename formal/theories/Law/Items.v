@@ -13,7 +13,7 @@ Import ListNotations.
 Set Default Timeout 30.
 Open Scope N_scope.
 
-(** Which chunk of an item keeps its credit. *)
+(** Which chunk of an item keeps its credit: as [Window.keeps_credit] decides, or its first. *)
 Inductive rule := Completing | First.
 
 (** A stream of items over a pair. Items are their numbers of chunks. *)
@@ -50,7 +50,8 @@ Definition go (r : rule) (s : stream) (m : move) : option stream :=
       match fl with
       | [] => None
       | last :: fl' =>
-          let keeps := match r with Completing => last | First => pt =? 0 end in
+          let place := if last then W.Completes else W.Continues in
+          let keeps := match r with Completing => W.keeps_credit place | First => pt =? 0 end in
           match step p (Deliver (negb keeps)) with
           | Some p' =>
               Some (if last then Stream p' td lf fl' 0 (wh ++ [pt + 1]) dn
@@ -321,7 +322,7 @@ Proof.
   intros SR F RS [[C1 C2 C3 C4 C5 C6 C7 C8] I2 I3 I4 I5 I6 I7 I8].
   destruct s as [[g w h x q cs l v] td lf fl pt wh dn]; cbn in *; specialize (C7 I2); subst h l.
   destruct fl as [|last fl].
-  2: { right; enough (exists p', step (Pair g w 0 x q cs 0 v) (Deliver (negb match r with Completing => last | First => pt =? 0 end)) = Some p')
+  2: { right; enough (exists p', step (Pair g w 0 x q cs 0 v) (Deliver (negb match r with Completing => W.keeps_credit (if last then W.Completes else W.Continues) | First => pt =? 0 end)) = Some p')
          as [p' E] by (destruct last; eexists; exists Arrive; cbn [go]; rewrite E; reflexivity).
        cbn [length] in I4; cbn [step]; replace (x =? 0) with false by lia.
        destruct (W.arrive w) as [? [|]]; [destruct (negb _)|]; cbn; eauto. }

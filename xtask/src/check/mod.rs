@@ -7,6 +7,7 @@ mod laws;
 mod no_std;
 mod rooms;
 mod sizes;
+mod theorems;
 
 use anyhow::{Result, bail};
 
@@ -29,6 +30,7 @@ pub fn run(repo: &Repo, select: &Select, tally: &mut Tally) -> Result<()> {
         Step::new("sizes", |_| report(sizes::check(repo)?)),
         Step::new("laws", |_| report(laws::check(repo)?)),
         Step::new("arithmetic", |_| report(arithmetic::check(repo)?)),
+        Step::new("theorems", |_| report(theorems::check(repo)?)),
         Step::new("no-std", |_| no_std::check(repo)),
     ];
     step::run("check", select, steps, tally)

@@ -18,6 +18,7 @@ use crate::step::{self, Select, Step};
 use crate::tally::Tally;
 use coq::Theories;
 
+pub use assumptions::without_comments;
 pub use regenerate::regenerate_if_possible;
 
 /// What the proofs take.
