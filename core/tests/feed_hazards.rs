@@ -76,6 +76,38 @@ fn hz_v01_every_loss_is_counted_once_and_told_once() {
     });
 }
 
+/// HZ-V02: each loss is told by the first item behind it and by no other, whatever is taken in between.
+#[test]
+fn hz_v02_a_gap_stands_on_the_first_item_behind_the_loss() {
+    let (feed, capture) = Feed::open(ring(3, OverrunPolicy::DropOldest)).expect("a ring");
+    let mut pushed = 0;
+    let mut push = |count: u64| {
+        for _ in 0..count {
+            assert!(capture.push(pushed, pushed).goes_on());
+            pushed += 1;
+        }
+    };
+    let take = |seq: u64, gap: u64| {
+        let item = feed.blocking_recv().expect("no error").expect("an item");
+        let told = item.meta.gap.map_or(0, |gap| gap.dropped);
+        assert_eq!((item.meta.seq, told), (seq, gap));
+    };
+    push(2);
+    take(0, 0);
+    push(4); // 1 and 2 make room
+    take(3, 2);
+    take(4, 0);
+    push(2);
+    take(5, 0); // nothing is lost in front of it
+    push(9); // 6 to 13 make room
+    take(14, 8);
+    take(15, 0);
+    capture.finish();
+    take(16, 0);
+    assert!(feed.blocking_recv().expect("a clean end").is_none());
+    conserved(feed.stats());
+}
+
 /// HZ-V01: the same under the policy that fails: what was held comes, then the reason.
 #[test]
 fn hz_v01_a_feed_that_must_be_complete_ends_with_the_reason() {

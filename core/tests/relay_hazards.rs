@@ -11,8 +11,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::engine::Health;
 use sluicegate::frame::FrameType;
-use sluicegate::{Engine, EngineOptions, Error, ErrorKind, Host, Peer, Request, Switch, Value};
+use sluicegate::{
+    Engine, EngineOptions, Error, ErrorKind, Host, HostOptions, Peer, Request, Switch, Value,
+};
 use support::{ECHO, within};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -35,6 +38,30 @@ fn stack(
     let engine = EngineOptions { limits, ..EngineOptions::default() };
     let caller = switch.caller(&Engine::new(engine)).expect("a caller");
     Stack { switch, caller, _host: host }
+}
+
+/// HZ-L09: a cartridge that freezes behind a host, whose connection to the switch stays up, is taken for
+/// dead when it answers no heartbeat, and the consumer hears it.
+#[test]
+fn hz_l09_a_cartridge_that_freezes_behind_a_relay_is_told_as_dead() {
+    within(SOON, "a frozen cartridge", || {
+        let limits = support::limits(4, 1024);
+        let switch = relay::switch(limits);
+        let (short, long) = (Duration::from_millis(20), Duration::from_secs(3));
+        let health = Health { heartbeat: Some(short), patience: long, ..Health::default() };
+        let engine = EngineOptions { limits, health, ..EngineOptions::default() };
+        let host = Host::new(HostOptions { engine, idle: None }).expect("a host");
+        let mut frozen = relay::add_raw(&host, limits, TASK);
+        relay::add(&host, limits, ECHO, support::echo);
+        relay::join(&switch, &host, "host");
+        let caller = switch.caller(&support::engine(limits)).expect("a caller");
+        let call = caller.call(TASK).expect("a call");
+        frozen.until(FrameType::Req); // and answers nothing more
+        let error = call.blocking_wait().expect_err("its handler is frozen");
+        assert!(error.message().contains("did not answer within"), "{error}");
+        relay::one(&caller, ECHO, 1); // the others live on
+        assert!(frozen.drain().len() < 1000, "its connection is over");
+    });
 }
 
 /// HZ-L05: the end of one direction ends nothing of the other.

@@ -115,16 +115,21 @@ fn run(engine: &Weak<Inner>, watch: &Arc<Watch>, health: &Health) {
     }
 }
 
-/// Asks every cartridge at once; who does not answer in time is dead.
-fn beat(peers: &[Peer], patience: Duration) {
+/// Asks every cartridge at once; who does not answer in time is dead. Answers whom it took for dead.
+/// Waits on this thread, so long at most.
+pub(crate) fn beat(peers: &[Peer], patience: Duration) -> Vec<(usize, Error)> {
     let answers: Vec<_> = peers.iter().map(|peer| (peer, peer.answers())).collect();
     let deadline = Deadline::after(patience);
-    for (peer, answer) in answers {
+    let mut dead = Vec::new();
+    for (nth, (peer, answer)) in answers.into_iter().enumerate() {
         if block_on(answer, deadline).is_err() {
             let message = format!("cartridge `{}` did not answer within {patience:?}", peer.name());
-            peer.give_up(&Error::new(ErrorKind::PeerDied, message));
+            let reason = Error::new(ErrorKind::PeerDied, message);
+            peer.give_up(&reason);
+            dead.push((nth, reason));
         }
     }
+    dead
 }
 
 /// What was reported already, and how far each stream had come then.

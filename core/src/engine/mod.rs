@@ -29,6 +29,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 pub(crate) use explain::ask;
+pub(crate) use health::beat;
 pub use health::{Health, OnStall};
 pub use peer::Peer;
 pub(crate) use peer::identify;

@@ -472,6 +472,7 @@ impl Peer {
             process.kill();
         }
         self.0.connection.die(reason);
+        self.0.connection.wire().lanes.kill(reason.clone()); // it reads nothing either
     }
 
     /// Its requests and losses, as JSON.

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::cartridge::{Run, Slot};
 use super::pulse::Behind;
-use crate::engine::{EngineOptions, Peer, spawn_for};
+use crate::engine::{EngineOptions, Health, Peer, beat, spawn_for};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits};
 use crate::link::spawn_quiet;
@@ -16,7 +16,7 @@ use crate::model::accounting::DropReason;
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable};
 use crate::routing::{Destination, LinkId, Router};
-use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::time::{Deadline, now};
 use crate::wait::block_on;
 use crate::wait::owed::Owed;
@@ -47,6 +47,8 @@ pub(super) struct HostCore {
     pub(super) owed: Arc<Owed>,
     clock: Watched<Clock>,
     pub(super) state: Watched<Option<Bytes>>,
+    /// The thread that asks the cartridges whether they live is there.
+    watched: AtomicBool,
 }
 
 /// What the thread that tells the news waits for.
@@ -73,6 +75,7 @@ impl HostCore {
             owed: Arc::default(),
             clock: Watched::new(Clock::default()),
             state: Watched::new(None),
+            watched: AtomicBool::new(false),
         });
         let ticking = Arc::clone(&core);
         spawn_quiet("host", move || ticking.tell_news())
@@ -85,6 +88,39 @@ impl HostCore {
         let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
         let running = slots.iter().filter_map(|slot| slot.peer());
         running.map(|(_, peer)| (peer.name().to_owned(), Arc::clone(peer.connection()))).collect()
+    }
+
+    /// Asks the cartridges that run whether they live, again and again until the host is closed. One that
+    /// does not answer in time is dead: its requests fail.
+    fn watch(self: Arc<Self>, period: Duration, patience: Duration) {
+        loop {
+            let over =
+                until(Arc::clone(&self), |host| &host.clock, |clock| clock.over.then_some(()));
+            if block_on(over, Deadline::after(period)).is_ok() {
+                return;
+            }
+            let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+            let running = slots.iter().filter_map(|slot| Some((slot, slot.peer()?)));
+            let (places, peers): (Vec<_>, Vec<_>) =
+                running.map(|(slot, (link, peer))| ((slot, link), peer)).unzip();
+            for (nth, reason) in beat(&peers, patience) {
+                let (slot, link) = places[nth];
+                self.cartridge_gone(slot, link, &reason); // a transport that stays open tells nobody
+            }
+        }
+    }
+
+    /// Starts the thread that does so, once, if the options ask for it.
+    fn watch_over(self: &Arc<Self>) -> Result<(), Error> {
+        let Health { heartbeat, patience, .. } = self.options.engine.health;
+        let Some(period) = heartbeat else { return Ok(()) };
+        if self.watched.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let host = Arc::clone(self);
+        spawn_quiet("health", move || host.watch(period, patience))
+            .map(drop)
+            .map_err(|e| Error::new(ErrorKind::Io, format!("no thread to watch on: {e}")))
     }
 
     pub(super) fn number(&self) -> LinkId {
@@ -113,7 +149,7 @@ impl HostCore {
 
     /// What comes of starting a cartridge.
     pub(super) fn started(
-        &self,
+        self: &Arc<Self>,
         slot: &Arc<Slot>,
         link: LinkId,
         peer: Result<Peer, Error>,
@@ -143,7 +179,7 @@ impl HostCore {
                     return Err(reason);
                 }
                 self.changed();
-                Ok(())
+                self.watch_over()
             }
             Err(error) => {
                 self.cartridge_gone(slot, link, &error);
