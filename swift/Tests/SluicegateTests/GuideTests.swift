@@ -6,16 +6,27 @@ import XCTest
 final class GuideTests: XCTestCase {
   /// Every block of the guide stands in this file, line by line, indentation aside.
   func testTheGuideIsThisFile() throws {
-    let guide = try lines(of: repository.appendingPathComponent("docs/guide-swift.md"))
-    let here = try lines(of: URL(fileURLWithPath: #filePath))
+    XCTAssertEqual(try blocks(tested: "docs/guide-swift.md"), 13)
+  }
+
+  /// The same for the article on blueprints in the package's own documentation.
+  func testTheArticleIsThisFile() throws {
+    let article = "swift/Sources/Sluicegate/Sluicegate.docc/Blueprints.md"
+    XCTAssertEqual(try blocks(tested: article), 2)
+  }
+
+  /// How many blocks of Swift a document has; each must stand in this file.
+  private func blocks(tested document: String) throws -> Int {
+    let lines = try lines(of: repository.appendingPathComponent(document))
+    let here = try self.lines(of: URL(fileURLWithPath: #filePath))
     var blocks = 0
-    for start in guide.indices where guide[start] == "```swift" {
-      let block = Array(guide[(start + 1)...].prefix { $0 != "```" })
+    for start in lines.indices where lines[start] == "```swift" {
+      let block = Array(lines[(start + 1)...].prefix { $0 != "```" })
       let found = here.indices.contains { here[$0...].starts(with: block) }
       XCTAssertTrue(found, "not tested: \(block)")
       blocks += 1
     }
-    XCTAssertEqual(blocks, 9)
+    return blocks
   }
 
   private func lines(of file: URL) throws -> [String] {
@@ -43,7 +54,76 @@ final class GuideTests: XCTestCase {
       }
       try await request.finish(message: "split")
     }
+    cartridge.handle("cap:sums;in=media:numbers;out=media:numbers") { request in
+      let (input, output) = (try await request.input(), try request.output)
+      try await withScope("sums") { scope in
+        let sums = Source.wire(input).compactMap { $0.value.int }.scan(0) { $0 + $1 }
+        try await sums.map { Value($0) }.to(.wire(output)).run(on: scope).value()
+      }
+    }
     return cartridge
+  }
+
+  func testStreams() async throws {
+    try await watched {
+      let double = Flow<Int, Int, NotUsed>.map { $0 * 2 }
+      let evens = Source(0...).via(double).filter { $0.isMultiple(of: 4) }.prefix(3)
+      let all = try await withScope("guide") { scope in  // owns the threads; leaving it stops everything
+        try await evens.to(.collect()).run(on: scope).value()
+      }
+      XCTAssertEqual(all, [0, 4, 8])
+    }
+  }
+
+  func testAStreamThatIsFedByHand() async throws {
+    try await watched {
+      try await withScope("guide") { scope in
+        var printed: [Int] = []
+        func print(_ length: Int) { printed.append(length) }
+        let manual = try Source<String, Manual<String>>
+          .manual(EdgeOptions(capacity: 2, overflow: .dropHead))
+        let (control, lengths) = try manual.mapAsync(2) { text in text.count }  // two tasks, in order
+          .toMat(.outlet()) { ($0, $1) }.run(on: scope)
+        try await control.offer("one")
+        control.complete()
+        for try await length in lengths { print(length) }
+        XCTAssertEqual(printed, [3])
+      }
+    }
+  }
+
+  func testStreamsOfRequests() async throws {
+    try await watched {
+      let pair = try await Pair(Self.cartridge())
+      let call = try pair.peer.call("cap:sums;in=media:numbers;out=media:numbers")
+      async let answer = call.output().collectItems()
+      let input = try call.input("media:numbers")
+      for n in 1...4 { try await input.emit(Value(n)) }
+      try await call.finishInput()
+      let sums = try await answer.map(\.value)
+      XCTAssertEqual(sums, [1, 3, 6, 10])
+      _ = try await call.wait()
+      await pair.engine.close()
+    }
+  }
+
+  func testProbes() async throws {
+    try await watched {
+      let stepped = try Scope.stepped("test", seed: 1)
+      let probes = try Source<Int, Publisher<Int>>.probe().map { "value=\($0)" }
+        .throttle(1, per: .seconds(10)).toMat(.probe()) { ($0, $1) }
+      let (publisher, subscriber) = try probes.run(on: stepped)
+      try subscriber.request(2)
+      stepped.settle()
+      try await publisher.sendNext(7)
+      stepped.settle()
+      try await subscriber.expectNext("value=7")
+      try await publisher.sendNext(8)
+      stepped.settle()
+      try await subscriber.expectNoMessage(within: .zero)
+      stepped.advance(by: .seconds(10))
+      try await subscriber.expectNext("value=8")
+    }
   }
 
   func testALiveFeed() async throws {
