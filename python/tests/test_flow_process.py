@@ -144,6 +144,17 @@ def test_a_program_that_ends_leaves_nothing_hanging(program: str) -> None:
         assert (code, process.stdout.read(), process.stderr.read()) == (0, "end\n", "")
 
 
+def struck(process: subprocess.Popen[str]) -> int:
+    """Strikes until it ends: CPython misses a signal between its last look and its sleep."""
+    for _ in range(20):
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.wait(3)
+        except subprocess.TimeoutExpired:
+            pass
+    raise AssertionError("it does not end at SIGINT")
+
+
 @pytest.mark.parametrize(
     "wait",
     [
@@ -173,14 +184,14 @@ with Scope("struck") as scope:
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waits\n"
-        process.send_signal(signal.SIGINT)
         try:
-            code = process.wait(60)
+            code = struck(process)
         finally:
             process.kill()
         assert process.stderr is not None
         said = process.stderr.read()
-    assert (code, said.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+    assert code == -signal.SIGINT, said
+    assert "KeyboardInterrupt" in said.splitlines(), said
 
 
 def test_a_wait_holds_no_lock_of_the_interpreter() -> None:
