@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import gc
+import itertools
 import threading
 import weakref
 from collections.abc import Iterator
@@ -442,6 +444,63 @@ def test_tasks_wait_for_all_of_it() -> None:
             assert caught.value is boom
             async with Source.iter(range(10)).open(scope) as items:
                 assert await items.recv_async(SOON) == 0
+
+    asyncio.run(main())
+
+
+def test_another_future_is_a_completion_too() -> None:
+    mine = KeyError("mine")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        kept, failed, given_up = (loop.create_future() for _ in range(3))
+        ours = [Completion.of(future) for future in (kept, failed, given_up)]
+        kept.set_result(7)
+        failed.set_exception(mine)
+        given_up.cancel()
+        assert await ours[0] == 7
+        with pytest.raises(KeyError) as raised:
+            await ours[1]
+        assert raised.value is mine
+        with pytest.raises(Cancelled):
+            await ours[2]
+        assert ours[2].is_cancelled
+
+    asyncio.run(main())
+    threads: concurrent.futures.Future[int] = concurrent.futures.Future()
+    waiting = Completion.of(threads)
+    assert waiting.is_pending
+    threads.set_result(8)
+    assert waiting.result(SOON) == 8
+
+
+def test_a_cancelled_task_gives_its_wait_up_and_leaving_the_block_cancels_the_pipeline() -> None:
+    async def main() -> None:
+        async with Scope("tasks") as scope:
+            source: Source[int, Manual[int]] = Source.manual()
+            control, result = source.to_mat(Sink[int, Any].collect(), pair).run(scope)
+
+            async def wait() -> None:
+                await result
+
+            waiting = asyncio.create_task(wait())
+            reading = asyncio.Event()
+
+            async def read() -> None:
+                async with Source.make(itertools.count).take_within(SOON).open(scope) as outlet:
+                    async for _ in outlet:
+                        reading.set()
+
+            task = asyncio.create_task(read())
+            await reading.wait()
+            for one in (waiting, task):
+                one.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await one
+            until(lambda: scope.running == 1)  # the one that only a wait was given up for
+            control << 1
+            control.complete()
+            assert await result == [1]
 
     asyncio.run(main())
 

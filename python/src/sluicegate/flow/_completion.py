@@ -137,6 +137,25 @@ class Completion(Handle, Generic[T_co]):
         self.add_done_callback(tell)
         return future
 
+    @staticmethod
+    def of(future: asyncio.Future[T] | concurrent.futures.Future[T]) -> Completion[T]:
+        """The completion of another future: its value, its exception, or that it was cancelled.
+
+        Of a future of asyncio it is made on the thread of that future's loop.
+        """
+        promise: Promise[T] = Promise()
+
+        def settle(done: asyncio.Future[T] | concurrent.futures.Future[T]) -> None:
+            if done.cancelled():
+                promise.try_cancel()
+            elif (raised := done.exception()) is not None:
+                promise.try_failure(raised)
+            else:
+                promise.try_success(done.result())
+
+        future.add_done_callback(settle)
+        return promise.completion
+
     def __repr__(self) -> str:
         return f"<sluicegate.flow.Completion {self.status.name.lower()}>"
 
