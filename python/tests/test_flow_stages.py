@@ -403,6 +403,24 @@ def test_a_merge_hub_is_fed_by_whoever_runs_its_sink(scope: Scope) -> None:
         Source.iter([4]).to(hub.sink()).run(scope)
 
 
+def test_a_loop_takes_an_element_again_until_it_is_let_out(scope: Scope) -> None:
+    def halve(n: int) -> flow.Again[int] | flow.Out[str]:
+        return flow.Again(n // 2) if n % 2 == 0 else flow.Out(str(n))
+
+    looped: Flow[int, str, None] = Flow.feedback(2, Flow.map(halve))
+    assert sorted(Source.iter([1, 12, 40, 7]).via(looped).run(scope)) == ["1", "3", "5", "7"]
+    with pytest.raises(PlanRefused):
+        Flow.feedback(0, Flow.map(halve))
+    with pytest.raises(PlanRefused):
+        Flow.feedback(2, Flow.map(halve).via(Flow.filter(bool)))
+
+    def neither(n: int) -> Any:
+        return n
+
+    with pytest.raises(AttributeError):
+        list(Source.iter([1]).via(Flow.feedback(2, Flow.map(neither))).run(scope))
+
+
 def test_a_switch_ends_a_run_from_outside(scope: Scope) -> None:
     def right(_: Any, switch: Any) -> Any:
         return switch

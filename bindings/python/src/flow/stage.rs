@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use pyo3::prelude::*;
 use sluicegate::Error;
-use sluicegate::flow::{Flow as CoreFlow, NotUsed, Promise};
+use sluicegate::flow::{Feedback, Flow as CoreFlow, NotUsed, Promise};
 
 use super::blueprint::{Edge, Keep, changer, combiner, edge, listed, materialise};
 use super::class::{FlowSink, FlowSource, FlowStage, FlowSwitch, refused};
@@ -19,6 +19,16 @@ use crate::number::Count;
 /// Fails with what a function of the stage above raised.
 fn or_fail() -> CoreFlow<Result<Element, Error>, Element> {
     CoreFlow::try_map(|made| made).named("or_fail")
+}
+
+/// Whether an element goes through a loop again, as a tuple says with it.
+fn round(answer: Element) -> Result<Feedback<Element, Element>, Error> {
+    inside(|py| {
+        let (again, element): (bool, Py<PyAny>) = answer.bind(py).extract()?;
+        drop(answer);
+        let element = Element::from(element);
+        Ok(if again { Feedback::Again(element) } else { Feedback::Out(element) })
+    })
 }
 
 fn lists(flow: &CoreFlow<Element, Vec<Element>>) -> FlowStage {
@@ -292,6 +302,14 @@ impl FlowStage {
         let flow = flow.0.get()?.map_mat(|_| NotUsed);
         let groups = CoreFlow::group_by(max_groups.0, slots.0, Element::size, flow);
         Ok(Self::plain(&numbered(number, "key").via(groups.map_err(refused)?)))
+    }
+
+    /// Again and again through `body`, which answers whether an element goes round, and the element.
+    #[staticmethod]
+    #[pyo3(signature = (capacity, body, /))]
+    fn feedback(capacity: Count, body: &FlowStage) -> PyResult<Self> {
+        let body = body.0.get()?.map_mat(|_| NotUsed).via(CoreFlow::try_map(round).named("round"));
+        Ok(Self::plain(&CoreFlow::feedback(capacity.0, body).map_err(refused)?))
     }
 
     #[staticmethod]

@@ -72,9 +72,12 @@ from sluicegate.flow._scope import Demand as Demand
 from sluicegate.flow._scope import Scope as Scope
 from sluicegate.flow._scope import Stage as Stage
 from sluicegate.flow._sink import Sink as Sink
+from sluicegate.flow._stage import Again as Again
 from sluicegate.flow._stage import Flow as Flow
+from sluicegate.flow._stage import Out as Out
 
 __all__ = [
+    "Again",
     "Completion",
     "Demand",
     "EdgeOptions",
@@ -86,6 +89,7 @@ __all__ = [
     "MergeHub",
     "Offer",
     "OfferStatus",
+    "Out",
     "Outlet",
     "Overflow",
     "Promise",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
@@ -25,6 +26,24 @@ T = TypeVar("T")
 N = TypeVar("N")
 R = TypeVar("R")
 A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Again(Generic[T]):
+    """An element that goes through ``Flow.feedback`` once more."""
+
+    element: T
+
+
+@dataclass(frozen=True, slots=True)
+class Out(Generic[T]):
+    """An element that leaves ``Flow.feedback``."""
+
+    element: T
+
+
+def _round(answer: Again[Any] | Out[Any]) -> tuple[bool, Any]:
+    return isinstance(answer, Again), answer.element
 
 
 class Flow(Immutable, Generic[I_contra, O_co, M_co]):
@@ -256,6 +275,21 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
             return _core.FlowStage.group_by(max_groups, room, number, flow._make())
 
         return Flow(make)
+
+    @staticmethod
+    def feedback(capacity: int, body: Flow[I, Again[I] | Out[O], Any]) -> Flow[I, O, None]:
+        """Each element through ``body``, again and again until it answers ``Out``.
+
+        What it answers as ``Again`` goes through it once more, behind what waits there. At most
+        ``capacity`` elements are in the loop. ``body`` makes exactly one element of each: ``map``,
+        ``scan``, ``map_async`` and the like. PlanRefused for one that may make more or fewer, and
+        for a capacity of 0.
+        """
+        return Flow(
+            lambda: _core.FlowStage.feedback(
+                capacity, body._make().via(_core.FlowStage.map(_round), LEFT)
+            )
+        )
 
     @staticmethod
     def switch() -> Flow[Any, Any, Switch]:
