@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/sluicegate/sluicegate/go"
+	"github.com/sluicegate/sluicegate/go/internal/leaktest"
 )
 
 // The test binary is a cartridge too, for tests that need a process: see spawn.
 func TestMain(m *testing.M) {
 	switch os.Getenv("SLUICEGATE_TEST_CARTRIDGE") {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(leaktest.Main(m))
 	case "serve":
 		testCartridge().Main()
 	case "exit":

@@ -8,10 +8,13 @@ import "C"
 import "runtime"
 
 // A Call is one call of a cap, at the caller.
-type Call struct{ ptr *C.sluice_call }
+type Call struct {
+	_   alone
+	ptr *C.sluice_call
+}
 
 func newCall(ptr *C.sluice_call) *Call {
-	c := &Call{ptr}
+	c := &Call{ptr: ptr}
 	runtime.AddCleanup(c, func(ptr *C.sluice_call) { C.sluice_call_release(ptr) }, ptr)
 	return c
 }

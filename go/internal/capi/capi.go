@@ -14,6 +14,10 @@ import "C"
 
 import "unsafe"
 
+// alone keeps an object out of the blocks that small objects without pointers share: there it would live
+// as long as any of the others, and its clean-up might never run.
+type alone struct{ _ *byte }
+
 // somewhere is what a present but empty text or byte string points to: NULL would say absent.
 var somewhere [1]byte
 

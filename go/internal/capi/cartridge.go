@@ -141,10 +141,13 @@ func serve(m Manifest, limits Limits, begin serving) (*Session, *Error) {
 }
 
 // A Session is a cartridge that is connected to its host.
-type Session struct{ ptr *C.sluice_session }
+type Session struct {
+	_   alone
+	ptr *C.sluice_session
+}
 
 func newSession(ptr *C.sluice_session) *Session {
-	s := &Session{ptr}
+	s := &Session{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_session) { C.sluice_session_release(ptr) }, ptr)
 	return s
 }

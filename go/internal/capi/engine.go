@@ -45,7 +45,10 @@ func (o EngineOptions) build() C.sluice_engine_options {
 }
 
 // An Engine is a host.
-type Engine struct{ ptr *C.sluice_engine }
+type Engine struct {
+	_   alone
+	ptr *C.sluice_engine
+}
 
 // NewEngine makes an engine.
 func NewEngine(o EngineOptions) (*Engine, *Error) {
@@ -55,7 +58,7 @@ func NewEngine(o EngineOptions) (*Engine, *Error) {
 	if status := C.sluice_engine_new(&options, &ptr, &detail); status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	e := &Engine{ptr}
+	e := &Engine{ptr: ptr}
 	runtime.AddCleanup(e, func(ptr *C.sluice_engine) { C.sluice_engine_release(ptr) }, ptr)
 	return e, nil
 }
@@ -143,10 +146,13 @@ func (e *Engine) Attach(read, write int) (*Peer, *Error) {
 }
 
 // A Peer is a cartridge that is connected to an engine.
-type Peer struct{ ptr *C.sluice_peer }
+type Peer struct {
+	_   alone
+	ptr *C.sluice_peer
+}
 
 func newPeer(ptr *C.sluice_peer) *Peer {
-	p := &Peer{ptr}
+	p := &Peer{ptr: ptr}
 	runtime.AddCleanup(p, func(ptr *C.sluice_peer) { C.sluice_peer_release(ptr) }, ptr)
 	return p
 }

@@ -9,7 +9,10 @@ import "C"
 import "runtime"
 
 // A Feed is both ends of a live feed.
-type Feed struct{ ptr *C.sluice_feed }
+type Feed struct {
+	_   alone
+	ptr *C.sluice_feed
+}
 
 // FeedOptions say how a feed is opened.
 type FeedOptions struct {
@@ -32,7 +35,7 @@ func newFeed(ptr *C.sluice_feed, status C.sluice_status, detail *C.sluice_error)
 	if status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	f := &Feed{ptr}
+	f := &Feed{ptr: ptr}
 	runtime.AddCleanup(f, func(ptr *C.sluice_feed) { C.sluice_feed_release(ptr) }, ptr)
 	return f, nil
 }

@@ -21,17 +21,29 @@ func (e Edge) options() C.sluice_edge_options {
 
 // A Source, Flow, Sink or Graph is a blueprint.
 type (
-	Source struct{ ptr *C.sluice_source }
-	Flow   struct{ ptr *C.sluice_flow }
-	Sink   struct{ ptr *C.sluice_sink }
-	Graph  struct{ ptr *C.sluice_graph }
+	Source struct {
+		_   alone
+		ptr *C.sluice_source
+	}
+	Flow struct {
+		_   alone
+		ptr *C.sluice_flow
+	}
+	Sink struct {
+		_   alone
+		ptr *C.sluice_sink
+	}
+	Graph struct {
+		_   alone
+		ptr *C.sluice_graph
+	}
 )
 
 func newSource(ptr *C.sluice_source, status C.sluice_status, detail *C.sluice_error) (*Source, *Error) {
 	if status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	s := &Source{ptr}
+	s := &Source{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_source) { C.sluice_source_release(ptr) }, ptr)
 	return s, nil
 }
@@ -40,7 +52,7 @@ func newFlow(ptr *C.sluice_flow, status C.sluice_status, detail *C.sluice_error)
 	if status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	f := &Flow{ptr}
+	f := &Flow{ptr: ptr}
 	runtime.AddCleanup(f, func(ptr *C.sluice_flow) { C.sluice_flow_release(ptr) }, ptr)
 	return f, nil
 }
@@ -49,7 +61,7 @@ func newSink(ptr *C.sluice_sink, status C.sluice_status, detail *C.sluice_error)
 	if status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	s := &Sink{ptr}
+	s := &Sink{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_sink) { C.sluice_sink_release(ptr) }, ptr)
 	return s, nil
 }
@@ -58,7 +70,7 @@ func newGraph(ptr *C.sluice_graph, status C.sluice_status) (*Graph, *Error) {
 	if status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	g := &Graph{ptr}
+	g := &Graph{ptr: ptr}
 	runtime.AddCleanup(g, func(ptr *C.sluice_graph) { C.sluice_graph_release(ptr) }, ptr)
 	return g, nil
 }
@@ -210,19 +222,22 @@ func (g *Graph) Run(scope *Scope) (*Run, *Error) {
 	if status := C.sluice_graph_run(g.ptr, scope.ptr, &out, &detail); status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	r := &Run{out}
+	r := &Run{ptr: out}
 	runtime.AddCleanup(r, func(ptr *C.sluice_run) { C.sluice_run_release(ptr) }, out)
 	return r, nil
 }
 
 // A Scope owns what runs.
-type Scope struct{ ptr *C.sluice_scope }
+type Scope struct {
+	_   alone
+	ptr *C.sluice_scope
+}
 
 func newScope(ptr *C.sluice_scope, status C.sluice_status) (*Scope, *Error) {
 	if status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	s := &Scope{ptr}
+	s := &Scope{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_scope) { go C.sluice_scope_release(ptr) }, ptr)
 	return s, nil
 }

@@ -243,8 +243,14 @@ func Partition(sinks []*Sink, edge Edge, f Function) (*Sink, *Error) {
 
 // The controls of hubs.
 type (
-	Hub      struct{ ptr *C.sluice_hub }
-	MergeHub struct{ ptr *C.sluice_merge_hub }
+	Hub struct {
+		_   alone
+		ptr *C.sluice_hub
+	}
+	MergeHub struct {
+		_   alone
+		ptr *C.sluice_merge_hub
+	}
 )
 
 // BroadcastHub shares with whoever subscribes.
@@ -262,7 +268,7 @@ func (r *Run) Hub() (*Hub, *Error) {
 	if status := C.sluice_run_hub(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	h := &Hub{out}
+	h := &Hub{ptr: out}
 	runtime.AddCleanup(h, func(ptr *C.sluice_hub) { C.sluice_hub_release(ptr) }, out)
 	return h, nil
 }
@@ -304,7 +310,7 @@ func (r *Run) MergeHub() (*MergeHub, *Error) {
 	if status := C.sluice_run_merge_hub(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	h := &MergeHub{out}
+	h := &MergeHub{ptr: out}
 	runtime.AddCleanup(h, func(ptr *C.sluice_merge_hub) { C.sluice_merge_hub_release(ptr) }, out)
 	return h, nil
 }

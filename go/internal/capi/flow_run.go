@@ -8,16 +8,37 @@ import "C"
 import "runtime"
 
 // A Run has what running a graph gave, each to be taken once.
-type Run struct{ ptr *C.sluice_run }
+type Run struct {
+	_   alone
+	ptr *C.sluice_run
+}
 
 // The controls and results of a run.
 type (
-	Manual     struct{ ptr *C.sluice_manual }
-	Completion struct{ ptr *C.sluice_completion }
-	Outlet     struct{ ptr *C.sluice_outlet }
-	Subscriber struct{ ptr *C.sluice_subscriber }
-	KillSwitch struct{ ptr *C.sluice_kill_switch }
-	Promise    struct{ ptr *C.sluice_promise }
+	Manual struct {
+		_   alone
+		ptr *C.sluice_manual
+	}
+	Completion struct {
+		_   alone
+		ptr *C.sluice_completion
+	}
+	Outlet struct {
+		_   alone
+		ptr *C.sluice_outlet
+	}
+	Subscriber struct {
+		_   alone
+		ptr *C.sluice_subscriber
+	}
+	KillSwitch struct {
+		_   alone
+		ptr *C.sluice_kill_switch
+	}
+	Promise struct {
+		_   alone
+		ptr *C.sluice_promise
+	}
 )
 
 // Manual takes the next control of a manual source.
@@ -27,7 +48,7 @@ func (r *Run) Manual() (*Manual, *Error) {
 	if status := C.sluice_run_manual(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	m := &Manual{out}
+	m := &Manual{ptr: out}
 	runtime.AddCleanup(m, func(ptr *C.sluice_manual) { C.sluice_manual_release(ptr) }, out)
 	return m, nil
 }
@@ -44,7 +65,7 @@ func newCompletion(ptr *C.sluice_completion, status C.sluice_status) (*Completio
 	if status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	c := &Completion{ptr}
+	c := &Completion{ptr: ptr}
 	runtime.AddCleanup(c, func(ptr *C.sluice_completion) { C.sluice_completion_release(ptr) }, ptr)
 	return c, nil
 }
@@ -56,7 +77,7 @@ func (r *Run) Outlet() (*Outlet, *Error) {
 	if status := C.sluice_run_outlet(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	o := &Outlet{out}
+	o := &Outlet{ptr: out}
 	runtime.AddCleanup(o, func(ptr *C.sluice_outlet) { C.sluice_outlet_release(ptr) }, out)
 	return o, nil
 }
@@ -68,7 +89,7 @@ func (r *Run) Subscriber() (*Subscriber, *Error) {
 	if status := C.sluice_run_subscriber(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	s := &Subscriber{out}
+	s := &Subscriber{ptr: out}
 	runtime.AddCleanup(s, func(ptr *C.sluice_subscriber) { C.sluice_subscriber_release(ptr) }, out)
 	return s, nil
 }
@@ -80,7 +101,7 @@ func (r *Run) Switch() (*KillSwitch, *Error) {
 	if status := C.sluice_run_kill_switch(r.ptr, &out); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	s := &KillSwitch{out}
+	s := &KillSwitch{ptr: out}
 	runtime.AddCleanup(s, func(ptr *C.sluice_kill_switch) { C.sluice_kill_switch_release(ptr) }, out)
 	return s, nil
 }
@@ -204,7 +225,7 @@ func (m *Manual) Over() bool {
 func NewPromise() *Promise {
 	var out *C.sluice_promise
 	must(C.sluice_promise_new(&out))
-	p := &Promise{out}
+	p := &Promise{ptr: out}
 	runtime.AddCleanup(p, func(ptr *C.sluice_promise) { C.sluice_promise_release(ptr) }, out)
 	return p
 }

@@ -10,13 +10,16 @@ import "C"
 import "runtime"
 
 // A Gate is a sender's credit.
-type Gate struct{ ptr *C.sluice_gate }
+type Gate struct {
+	_   alone
+	ptr *C.sluice_gate
+}
 
 // NewGate opens a gate.
 func NewGate(window uint64) *Gate {
 	var ptr *C.sluice_gate
 	must(C.sluice_gate_new(C.uint64_t(window), &ptr))
-	g := &Gate{ptr}
+	g := &Gate{ptr: ptr}
 	runtime.AddCleanup(g, func(ptr *C.sluice_gate) { C.sluice_gate_release(ptr) }, ptr)
 	return g
 }

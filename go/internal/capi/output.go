@@ -8,10 +8,13 @@ import "C"
 import "runtime"
 
 // An Output is a stream to write.
-type Output struct{ ptr *C.sluice_output }
+type Output struct {
+	_   alone
+	ptr *C.sluice_output
+}
 
 func newOutput(ptr *C.sluice_output) *Output {
-	s := &Output{ptr}
+	s := &Output{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_output) { C.sluice_output_release(ptr) }, ptr)
 	return s
 }

@@ -15,7 +15,10 @@ type SwitchOptions struct {
 }
 
 // A Switch is a relay.
-type Switch struct{ ptr *C.sluice_switch }
+type Switch struct {
+	_   alone
+	ptr *C.sluice_switch
+}
 
 // NewSwitch makes a switch.
 func NewSwitch(o SwitchOptions) (*Switch, *Error) {
@@ -28,7 +31,7 @@ func NewSwitch(o SwitchOptions) (*Switch, *Error) {
 	if status := C.sluice_switch_new(&options, &ptr, &detail); status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	s := &Switch{ptr}
+	s := &Switch{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_switch) { C.sluice_switch_release(ptr) }, ptr)
 	return s, nil
 }
@@ -126,7 +129,10 @@ func (s *Switch) Close() {
 }
 
 // A Host offers cartridges to a switch.
-type Host struct{ ptr *C.sluice_host }
+type Host struct {
+	_   alone
+	ptr *C.sluice_host
+}
 
 // NewHost makes a host; idle is in milliseconds.
 func NewHost(o EngineOptions, idle int64) (*Host, *Error) {
@@ -136,7 +142,7 @@ func NewHost(o EngineOptions, idle int64) (*Host, *Error) {
 	if status := C.sluicegate_host_new(options, C.int64_t(idle), &ptr, &detail); status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
-	h := &Host{ptr}
+	h := &Host{ptr: ptr}
 	runtime.AddCleanup(h, func(ptr *C.sluice_host) { C.sluice_host_release(ptr) }, ptr)
 	return h, nil
 }

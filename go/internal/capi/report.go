@@ -90,13 +90,16 @@ func ExplanationOf(json, request string) (string, *Error) {
 }
 
 // A Control is an open control socket.
-type Control struct{ ptr *C.sluice_control }
+type Control struct {
+	_   alone
+	ptr *C.sluice_control
+}
 
 func newControl(ptr *C.sluice_control, status C.sluice_status, detail *C.sluice_error) (*Control, *Error) {
 	if err := failed(status, detail); err != nil {
 		return nil, err
 	}
-	c := &Control{ptr}
+	c := &Control{ptr: ptr}
 	runtime.AddCleanup(c, func(ptr *C.sluice_control) { C.sluice_control_release(ptr) }, ptr)
 	return c, nil
 }

@@ -8,10 +8,13 @@ import "C"
 import "runtime"
 
 // A Request is one call of a cap, at the cartridge.
-type Request struct{ ptr *C.sluice_request }
+type Request struct {
+	_   alone
+	ptr *C.sluice_request
+}
 
 func newRequest(ptr *C.sluice_request) *Request {
-	r := &Request{ptr}
+	r := &Request{ptr: ptr}
 	runtime.AddCleanup(r, func(ptr *C.sluice_request) { C.sluice_request_release(ptr) }, ptr)
 	return r
 }

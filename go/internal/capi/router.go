@@ -15,13 +15,16 @@ const (
 )
 
 // A Router brings grants to gates.
-type Router struct{ ptr *C.sluice_router }
+type Router struct {
+	_   alone
+	ptr *C.sluice_router
+}
 
 // NewRouter makes a router.
 func NewRouter() *Router {
 	var ptr *C.sluice_router
 	must(C.sluice_router_new(&ptr))
-	r := &Router{ptr}
+	r := &Router{ptr: ptr}
 	runtime.AddCleanup(r, func(ptr *C.sluice_router) { C.sluice_router_release(ptr) }, ptr)
 	return r
 }

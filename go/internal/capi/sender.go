@@ -8,10 +8,13 @@ import "C"
 import "runtime"
 
 // A Sender is a detached emitter.
-type Sender struct{ ptr *C.sluice_sender }
+type Sender struct {
+	_   alone
+	ptr *C.sluice_sender
+}
 
 func newSender(ptr *C.sluice_sender) *Sender {
-	s := &Sender{ptr}
+	s := &Sender{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_sender) { C.sluice_sender_release(ptr) }, ptr)
 	return s
 }

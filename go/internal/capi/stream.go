@@ -40,10 +40,13 @@ func goStats(stats C.sluice_stream_stats) StreamStats {
 }
 
 // An Input is a stream to read.
-type Input struct{ ptr *C.sluice_input }
+type Input struct {
+	_   alone
+	ptr *C.sluice_input
+}
 
 func newInput(ptr *C.sluice_input) *Input {
-	s := &Input{ptr}
+	s := &Input{ptr: ptr}
 	runtime.AddCleanup(s, func(ptr *C.sluice_input) { C.sluice_input_release(ptr) }, ptr)
 	return s
 }

@@ -15,10 +15,13 @@ import "C"
 import "runtime"
 
 // A Window is a receiver's side of one stream.
-type Window struct{ ptr *C.sluice_window }
+type Window struct {
+	_   alone
+	ptr *C.sluice_window
+}
 
 func newWindow(ptr *C.sluice_window) *Window {
-	w := &Window{ptr}
+	w := &Window{ptr: ptr}
 	runtime.AddCleanup(w, func(ptr *C.sluice_window) { C.sluice_window_release(ptr) }, ptr)
 	return w
 }
