@@ -43,6 +43,13 @@ pub fn test(repo: &Repo, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
+/// The library's own module once more, under the race detector.
+pub fn race(repo: &Repo, tally: &mut Tally) -> Result<()> {
+    let mut test = repo.command("go");
+    test.current_dir(repo.path("go")).args(["test", "-race", "-count=1", "-v", "./..."]);
+    counted(&mut test, Runner::Go, tally, is_news)
+}
+
 /// `-v` names every test that begins and passes, which is for counting and not for reading.
 fn is_news(line: &str) -> bool {
     let start = line.trim_start();

@@ -43,6 +43,7 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::new("python-test", move |tally| python::test(repo, tally)),
         Step::new("go-lint", move |_| go::lint(repo)),
         Step::new("go-test", move |tally| go::test(repo, tally)),
+        Step::new("go-race", move |tally| go::race(repo, tally)),
         Step::new("swift-test", move |tally| swift::test(repo, tools, tally)),
         Step::new("interop", move |tally| interop::test(repo, tally)),
         Step::new("conformance", move |_| conformance::compare(repo, tools, 1)),
