@@ -72,13 +72,13 @@ where
                     let came = rows.len() as u64;
                     self.from = self.from.saturating_add(came);
                     self.last = came < n;
-                    for (row, left) in rows.into_iter().zip((0..came).map(|at| n > at)) {
-                        if left && self.meter.arrive() {
+                    let mut rows = rows.into_iter();
+                    for row in rows.by_ref().take(usize::try_from(n).unwrap_or(usize::MAX)) {
+                        if self.meter.arrive() {
                             self.rows.push_back(row); // held from now on
-                        } else {
-                            self.meter.view().count_late(); // more than was asked for
                         }
                     }
+                    rows.for_each(|_| self.meter.view().count_late()); // more than was asked for
                 }
                 Err(error) => return Poll::Ready(Signal::Fail(error)),
             }

@@ -51,7 +51,8 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             let turn = Turn { round: Arc::clone(&round), meter: again, key: None };
             let (body, NotUsed) = body.make(build, Box::new(turn))?;
             let inlet = Inlet::new(up, meter);
-            Ok((Box::new(Loop { inlet, round, body, out: Kept::default() }), NotUsed))
+            let (inside, out) = (0, Kept::default());
+            Ok((Box::new(Loop { inlet, round, body, inside, out }), NotUsed))
         })
         .at(Tempo::EACH))
     }
@@ -97,6 +98,8 @@ struct Loop<I, O> {
     inlet: Inlet<I>,
     round: Arc<Round<I>>,
     body: Up<Feedback<I, O>>,
+    /// Elements in the loop.
+    inside: u64,
     /// What has left the loop and is not wanted yet.
     out: Kept<Option<O>>,
 }
@@ -126,15 +129,19 @@ impl<I: Send, O: Send> Upstream<O> for Loop<I, O> {
             }
             match self.inlet.pull(context) {
                 Poll::Ready(Some(element)) => {
+                    self.inside = self.inside.saturating_add(1);
                     self.enter(element);
                     continue;
                 }
-                Poll::Ready(None) if self.inlet.holds() == 0 => return self.inlet.end(),
+                Poll::Ready(None) if self.inside == 0 => return self.inlet.end(),
                 Poll::Ready(None) | Poll::Pending => {}
             }
             match self.body.poll(context) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Signal::Next(Feedback::Out(out))) => *self.out = Some(out),
+                Poll::Ready(Signal::Next(Feedback::Out(out))) => {
+                    self.inside = self.inside.saturating_sub(1);
+                    *self.out = Some(out);
+                }
                 Poll::Ready(Signal::Next(Feedback::Again(element))) => self.enter(element),
                 Poll::Ready(Signal::Complete) => {
                     self.inlet.close(Ok(()));

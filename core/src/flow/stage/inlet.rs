@@ -51,11 +51,6 @@ impl<I> Inlet<I> {
         self.meter.awaits()
     }
 
-    /// Inputs that have arrived and not left.
-    pub(in crate::flow) fn holds(&self) -> u64 {
-        self.meter.view().demand().held
-    }
-
     /// Outputs that were asked for and have not left.
     pub(in crate::flow) fn owed(&self) -> u64 {
         self.meter.view().demand().downstream
