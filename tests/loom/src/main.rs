@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run                     every check under loom: all schedules, up to a number of preemptions
 //! cargo run -- gate             those whose name begins so
+//! cargo run -- --list           their names
 //! cargo run --no-default-features --features shuttle   the larger ones, many random schedules
 //! SLUICEGATE_MUTANT=name cargo run -- check   over broken rooms (mutants.txt): the check must fail
 //! ```
@@ -64,6 +65,10 @@ fn checks() -> Vec<Check> {
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if wanted.first().is_some_and(|first| first == "--list") {
+        checks().iter().for_each(|(name, _)| println!("{name}"));
+        return ExitCode::SUCCESS;
+    }
     let chosen: Vec<Check> = checks()
         .into_iter()
         .filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|start| name.starts_with(start)))
