@@ -1513,6 +1513,25 @@ typedef struct {
 } sluice_recoverer;
 
 /**
+ * Opens a descriptor for one run. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Called once a run, before the first byte. Writes a descriptor to `out`, which is the
+   * library's with SLUICE_OK: it is closed with the run. What it fails with fails the stream with SLUICE_IO.
+   */
+  int32_t (*call)(void *ctx, int *out, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_fd_opener;
+
+/**
  * The figures of one who listens, in elements. Begin with SLUICE_LISTENER_INFO_INIT.
  */
 typedef struct {
@@ -6202,6 +6221,55 @@ sluice_status sluice_sink_wire(const sluice_output *output, sluice_sink **out);
  */
 sluice_status sluice_sink_wire_items(const sluice_output *output,
                                      sluice_sink **out);
+
+/**
+ * The lines of a descriptor, without their ends (LF or CR LF): the value of each element is a sluice_item
+ * of a text. Reads on a thread of its own, 16 lines ahead. A line that is too long fails the stream with
+ * SLUICE_LIMIT_REACHED, one that is no UTF-8 with SLUICE_MALFORMED, what the system refuses with SLUICE_IO.
+ * A read that blocks is not interrupted: a scope that is shut down waits for it.
+ *
+ * most     bytes of a line, at least 1
+ * opener   taken over
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a length of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_lines(uint64_t most,
+                                  const sluice_fd_opener *opener,
+                                  sluice_source **out,
+                                  sluice_error **err);
+
+/**
+ * What a descriptor gives, in chunks as large as one read gives: the value of each element is a sluice_item
+ * of bytes. Reads on a thread of its own, 16 chunks ahead. What the system refuses fails the stream with
+ * SLUICE_IO. A read that blocks is not interrupted.
+ *
+ * size     bytes of a chunk at most, at least 1
+ * opener   taken over
+ * out      the blueprint, yours to release
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT, also for a size of 0
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_source_chunks(size_t size,
+                                   const sluice_fd_opener *opener,
+                                   sluice_source **out,
+                                   sluice_error **err);
+
+/**
+ * Writes the bytes or the text of each element, which is a sluice_item (sluice_item_element), to a
+ * descriptor: its sluice_completion holds one element, whose value is how many bytes were written, as a
+ * uintptr_t. An item of another kind fails the stream with SLUICE_WRONG_MODE, a value that is no item with
+ * SLUICE_INVALID_ARGUMENT, what the system refuses with SLUICE_IO.
+ *
+ * opener   taken over
+ * out      the blueprint, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_sink_writer(const sluice_fd_opener *opener,
+                                 sluice_sink **out);
 
 /**
  * Adds a reference.

@@ -1,8 +1,11 @@
 //! The functions that a caller hands in, each with a context and how to free it.
 
 use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 
+use libc::c_int;
 use sluicegate::flow::Page;
 use sluicegate::{Error, ErrorKind};
 
@@ -255,6 +258,21 @@ pub struct Opener {
     pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
 }
 
+/// Opens a descriptor for one run. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FdOpener {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Called once a run, before the first byte. Writes a descriptor to `out`, which is the
+    /// library's with SLUICE_OK: it is closed with the run. What it fails with fails the stream with SLUICE_IO.
+    pub call: Option<
+        unsafe extern "C" fn(ctx: *mut c_void, out: *mut c_int, err: *mut *mut ErrorObject) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
 type Release = Option<unsafe extern "C" fn(ctx: *mut c_void)>;
 
 /// One of the structs above: what they have in common.
@@ -294,6 +312,7 @@ function!(Recoverer: *const ErrorObject, *mut Element, *mut bool);
 function!(Pager: *mut c_void, *const Elements, *mut Element, *mut bool);
 function!(Puller: *mut Element);
 function!(Opener: *mut Puller);
+function!(FdOpener: *mut c_int);
 
 /// A function that the library owns; released when it goes.
 pub(crate) struct Callback<F: Function>(F);
@@ -484,5 +503,18 @@ impl Callback<Opener> {
         self.call(|call, ctx, err| unsafe { call(ctx, &raw mut out, err) })?;
         Callback::own(out)
             .map_err(|_| Error::new(ErrorKind::InvalidArgument, "the opener gave no function"))
+    }
+}
+
+impl Callback<FdOpener> {
+    pub(crate) fn open_fd(&self) -> Result<File, Error> {
+        let mut out = -1;
+        // SAFETY: the contract of `sluice_fd_opener`.
+        self.call(|call, ctx, err| unsafe { call(ctx, &raw mut out, err) })?;
+        if out < 0 {
+            return Err(Error::new(ErrorKind::InvalidArgument, "the opener gave no descriptor"));
+        }
+        // SAFETY: the contract of `sluice_fd_opener`: the descriptor is the library's from now on.
+        Ok(File::from(unsafe { OwnedFd::from_raw_fd(out) }))
     }
 }

@@ -60,6 +60,8 @@ pub(crate) enum Done {
     One(flow::Completion<Held>),
     Maybe(flow::Completion<Option<Held>>),
     Unit(flow::Completion<()>),
+    /// One element, whose value is the number.
+    Count(flow::Completion<u64>),
 }
 
 type Wait = Pin<Box<dyn Future<Output = Result<Vec<Held>, Error>> + Send>>;
@@ -71,6 +73,7 @@ impl Done {
             Done::One(done) => done.status(),
             Done::Maybe(done) => done.status(),
             Done::Unit(done) => done.status(),
+            Done::Count(done) => done.status(),
         }
         .into()
     }
@@ -89,6 +92,12 @@ impl Done {
             Done::Unit(done) => {
                 let wait = done.wait();
                 Box::pin(async { wait.await.map(|()| Vec::new()) })
+            }
+            Done::Count(done) => {
+                let wait = done.wait();
+                Box::pin(async {
+                    Ok(vec![Held::number(usize::try_from(wait.await?).unwrap_or(usize::MAX))])
+                })
             }
         }
     }

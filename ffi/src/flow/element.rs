@@ -83,6 +83,12 @@ impl Held {
         self.0.0.bytes
     }
 
+    /// One element whose value is a number, with nothing to free.
+    pub(crate) fn number(number: usize) -> Self {
+        let value = std::ptr::without_provenance_mut(number);
+        Held::new(Element { value, ..Element::NONE })
+    }
+
     /// One element that is an item: its value is a `sluice_item`.
     pub(crate) fn item(item: sluicegate::Item) -> Result<Self, Fail> {
         let item = Item::new(item);

@@ -9,7 +9,7 @@
 //! | `edge`, `blueprint` | the queue between two threads; the objects that blueprints are |
 //! | `source`, `stage`, `sink` | how they are made and joined |
 //! | `shape`, `rate`, `work`, `join` | more stages: groups, time, threads and failures, several at once |
-//! | `wire` | streams of requests and live feeds at the ends of a pipeline |
+//! | `wire`, `io` | streams of requests, live feeds and descriptors at the ends of a pipeline |
 //! | `graph` | a closed blueprint and what a run of it gives |
 //! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub`, `listeners` | the controls and results of a run |
 //! | `expect` | what a test expects of the probes |
@@ -39,6 +39,8 @@ mod join;
 mod sink;
 
 mod wire;
+
+mod io;
 
 mod graph;
 

@@ -1,7 +1,5 @@
 //! `sluice_source`: where elements come from.
 
-use std::ffi::c_void;
-
 use libc::c_char;
 use sluicegate::flow::Source as Core;
 
@@ -221,12 +219,8 @@ pub unsafe extern "C" fn sluice_source_range(
     out: *mut *mut Source,
 ) -> Status {
     guard(|| {
-        let source = Core::try_iter(move || {
-            Ok((first..end).map(|number| {
-                let value: *mut c_void = std::ptr::without_provenance_mut(number);
-                Ok(Held::new(Element { value, ..Element::NONE }))
-            }))
-        });
+        let source =
+            Core::try_iter(move || Ok((first..end).map(|number| Ok(Held::number(number)))));
         put_source(out, plain(&source.named("range")))
     })
 }

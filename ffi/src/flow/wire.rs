@@ -18,13 +18,13 @@ use crate::output::Output;
 use crate::status::Status;
 
 /// An item of a stream as an element.
-fn element(item: sluicegate::Item) -> Result<Held, Error> {
+pub(super) fn element(item: sluicegate::Item) -> Result<Held, Error> {
     Held::item(item)
         .map_err(|_| Error::new(ErrorKind::LimitReached, "no handle is left for an item"))
 }
 
 /// The item that an element is.
-fn item(held: &Held) -> Result<sluicegate::Item, Error> {
+pub(super) fn item(held: &Held) -> Result<sluicegate::Item, Error> {
     match handle::get(held.value().cast::<Item>().cast_const()) {
         Ok(item) => Ok(item.item()),
         Err(_) => Err(Error::new(
