@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go"
 	"github.com/sluicegate/sluicegate/go/flow"
@@ -421,4 +422,58 @@ func TestUnfoldAndRepeat(t *testing.T) {
 	}
 	got, err := flow.Repeat("a").Take(2).Collect(ctx, scope)
 	equal(t, got, err, "a", "a")
+}
+
+func TestTicksComeByTheClockOfTheScope(t *testing.T) {
+	nothingIsLeft(t)
+	ctx, scope := guarded(t), stepped(t)
+	running := run(t, flow.To(flow.Tick(time.Second, "tick"), flow.ProbeSink[string]()), ctx, scope)
+	ticks := func(after time.Duration) int {
+		t.Helper()
+		if err := scope.Advance(after); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for scope.Settle(); ; n++ {
+			signal, err := running.Result.Signal(noTime)
+			if err != nil {
+				return n
+			}
+			if signal.Kind != flow.SignalNext || signal.Element != "tick" {
+				t.Fatal(signal)
+			}
+		}
+	}
+	if n := ticks(10 * time.Second); n != 0 {
+		t.Error("nobody has asked:", n)
+	}
+	running.Result.Request(2)
+	for _, want := range []struct {
+		after time.Duration
+		n     int
+	}{{0, 0}, {999 * time.Millisecond, 0}, {time.Millisecond, 1}, {time.Second, 1}, {10 * time.Second, 0}} {
+		if n := ticks(want.after); n != want.n {
+			t.Errorf("%v later: %d, not %d", want.after, n, want.n)
+		}
+	}
+	if err := flow.Tick(0, 1).Err(); !errors.Is(err, sluicegate.ErrInvalidArgument) {
+		t.Error(err)
+	}
+}
+
+func TestEachKeyHasARunOfItsOwn(t *testing.T) {
+	nothingIsLeft(t)
+	ctx, scope := guarded(t), scope(t)
+	sum := flow.Fold(0, func(state, n int) (int, error) { return state + n, nil })
+	odd := func(n int) int { return n % 2 }
+	got, err := flow.Via(flow.Range(0, 10), flow.GroupBy(2, 2, odd, sum)).Collect(ctx, scope)
+	slices.Sort(got)
+	equal(t, got, err, 20, 25)
+	if err := flow.GroupBy(3, 2, odd, sum).Err(); !errors.Is(err, sluicegate.ErrPlanRefused) {
+		t.Error(err)
+	}
+	same := func(n int) int { return n }
+	if _, err := flow.Via(flow.Range(0, 10), flow.GroupBy(2, 2, same, sum)).Collect(ctx, scope); !errors.Is(err, sluicegate.ErrLimitReached) {
+		t.Error(err)
+	}
 }

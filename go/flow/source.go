@@ -3,6 +3,7 @@ package flow
 import (
 	"io"
 	"iter"
+	"time"
 
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
@@ -111,6 +112,12 @@ func Repeat[T any](element T) Source[T] {
 	return Pull(func() (func() (T, error), error) {
 		return func() (T, error) { return element, nil }, nil
 	}).Named("repeat")
+}
+
+// Tick gives the element each time so long has passed since the start, by the clock of the scope, in
+// whole microseconds. A tick that nobody has asked for is left out, so ticks never pile up.
+func Tick[T any](every time.Duration, element T) Source[T] {
+	return source[T](capi.TickSource(micros(every), element))
 }
 
 // FromSeq gives the elements of a sequence, ranged over anew for each run, by a goroutine that stops at

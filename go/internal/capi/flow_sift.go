@@ -206,3 +206,24 @@ func (h *MergeHub) Failures() (uint64, *Error) {
 	must(C.sluice_merge_hub_failures(h.ptr, &count, &reason))
 	return uint64(count), takeError(reason)
 }
+
+// TickSource gives a value each time so many microseconds have passed.
+func TickSource(every uint64, value any) (*Source, *Error) {
+	made, drop := element(value, 0)
+	var out *C.sluice_source
+	status := C.sluice_source_tick(C.uint64_t(every), &made, &out)
+	if status != C.SLUICE_OK {
+		drop()
+	}
+	return newSource(out, status, nil)
+}
+
+// GroupBy puts values through a run of flow for each int that f answers.
+func GroupBy(most, slots uint64, f Function, flow *Flow) (*Flow, *Error) {
+	defer runtime.KeepAlive(flow)
+	fn := C.sluicegate_chooser(handed(f))
+	var out *C.sluice_flow
+	var detail *C.sluice_error
+	status := C.sluice_flow_group_by(C.uint64_t(most), C.uint64_t(slots), &fn, flow.ptr, &out, &detail)
+	return newFlow(out, status, detail)
+}
