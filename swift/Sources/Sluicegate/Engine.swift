@@ -144,14 +144,3 @@ public final class Engine: Sendable {
     Control(try translating { try core.serveControl(address: address) })
   }
 }
-
-extension Duration {
-  /// Nanoseconds, as many as 64 bits can hold.
-  var clampedNanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, carry) = whole.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000)
-    return overflow || carry ? .max : sum
-  }
-}

@@ -112,7 +112,7 @@ public final class Feed: AsyncSequence, Sendable {
     core = try translating {
       try descriptorFeed(
         facts: facts(capacity, policy, format), descriptor: descriptor, itemBytes: itemBytes,
-        intervalMicros: interval.map(micros))
+        intervalMicros: interval.map(microseconds))
     }
   }
 
@@ -128,8 +128,8 @@ public final class Feed: AsyncSequence, Sendable {
     try translating {
       try lending(bytes) {
         try core.pushBytes(
-          address: $0, count: $1, ptsUs: micros(presentationTime),
-          captureTsUs: capturedAt.map(micros))
+          address: $0, count: $1, ptsUs: microseconds(presentationTime),
+          captureTsUs: capturedAt.map(microseconds))
       }
     }
   }
@@ -142,8 +142,8 @@ public final class Feed: AsyncSequence, Sendable {
     try translating {
       try lending(value.encoded()) {
         try core.pushValue(
-          address: $0, count: $1, ptsUs: micros(presentationTime),
-          captureTsUs: capturedAt.map(micros))
+          address: $0, count: $1, ptsUs: microseconds(presentationTime),
+          captureTsUs: capturedAt.map(microseconds))
       }
     }
   }
@@ -198,9 +198,4 @@ public final class Feed: AsyncSequence, Sendable {
 private func facts(_ capacity: UInt64, _ policy: OverrunPolicy, _ format: Value?) -> FeedFacts {
   FeedFacts(
     capacity: capacity, fails: policy == .fail, format: (format?.encoded()).map { .init($0) })
-}
-
-private func micros(_ duration: Duration) -> UInt64 {
-  let (seconds, attoseconds) = duration.components
-  return UInt64(clamping: seconds) &* 1_000_000 &+ UInt64(clamping: attoseconds / 1_000_000_000_000)
 }

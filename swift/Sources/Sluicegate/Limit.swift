@@ -13,13 +13,6 @@ struct Limit: Sendable {
   }
 }
 
-/// A limit for a whole call, request or stream as core takes it: microseconds, `nil` for none.
-func limitMicroseconds(_ limit: Duration?) -> UInt64? {
-  guard let limit, limit < .seconds(100 * 365 * 86_400) else { return nil }
-  let (seconds, attoseconds) = max(limit, .zero).components
-  return UInt64(seconds) * 1_000_000 + UInt64(attoseconds) / 1_000_000_000_000
-}
-
 /// Ends the waits of one operation when its limit passes: one timer, however often the operation is
 /// woken before.
 ///

@@ -102,7 +102,7 @@ final class FlowPromiseTests: XCTestCase {
       XCTAssertEqual(value, 7)
       let failed = Completion<Int> { throw Oops() }
       let error = await thrown { _ = try await failed.value() } as? SluicegateError
-      XCTAssertEqual(error?.kind, .remote)
+      XCTAssertEqual(error?.kind, .stageFailed)
       XCTAssertTrue(error?.message.contains("Oops") ?? false)
       let cancelled = Completion<Int> { throw CancellationError() }
       _ = await cancelled.result

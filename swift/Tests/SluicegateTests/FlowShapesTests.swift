@@ -208,7 +208,7 @@ final class FlowShapesTests: XCTestCase {
       let failed = await kind {
         _ = try await all(try Source(1...5).mapAsync(2) { if $0 == 3 { throw Oops() } else { $0 } })
       }
-      XCTAssertEqual(failed, .remote)
+      XCTAssertEqual(failed, .stageFailed)
       let none = await kind { _ = try Source(1...5).mapAsync(0) { $0 } }
       XCTAssertEqual(none, .invalidArgument)
 

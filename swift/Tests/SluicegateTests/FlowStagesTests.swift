@@ -20,6 +20,10 @@ final class FlowStagesTests: XCTestCase {
       XCTAssertEqual(sums, [1, 3, 6, 10])
       let rest = try await all(Source(1...6).dropFirst(2).prefix(while: { $0 < 6 }))
       XCTAssertEqual(rest, [3, 4, 5])
+      let total = try await all(Source(1...4).fold(0) { $0 + $1 })
+      XCTAssertEqual(total, [10])
+      let folded = try await all(Source(1...4).conflate({ $0 }) { $0 + $1 })
+      XCTAssertEqual(folded.reduce(0, +), 10, "nothing is lost")
       let late = try await all(Source(1...6).via(.drop(while: { $0 < 4 })))
       XCTAssertEqual(late, [4, 5, 6])
       for make: () throws -> Void in [

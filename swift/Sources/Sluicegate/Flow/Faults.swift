@@ -29,7 +29,7 @@ public struct Seed: Sendable, Hashable {
 }
 
 /// Runs a test with a seed. If it throws, standard error says how to run the same schedule again.
-public func withSeed<Result>(_ body: (Seed) async throws -> Result) async throws -> Result {
+public func withSeed<Answer>(_ body: (Seed) async throws -> Answer) async throws -> Answer {
   let seed = try Seed.chosen()
   do {
     return try await body(seed)

@@ -111,9 +111,10 @@ public final class Promise<Value: Sendable>: Sendable {
   /// Keeps the promise. False if it was settled before: nothing changes.
   public func trySucceed(_ value: Value) -> Bool { core.trySuccess(token: give(value)) }
 
-  /// Fails the promise. False if it was settled before.
+  /// Fails the promise: with a ``SluicegateError`` as it is, with any other error as kind `stageFailed`.
+  /// False if it was settled before.
   public func tryFail(_ error: any Error) -> Bool {
-    core.tryFailure(fault: SluicegateError(describing: error).fault)
+    core.tryFailure(fault: thrownFault(error))
   }
 
   /// Cancels the promise, saying why. False if it was settled before.
@@ -153,7 +154,8 @@ extension Promise {
 
 extension Flow where Mat == NotUsed {
   /// `transform` for up to `n` elements at once, each in a task of its own; in order, or as they are
-  /// done. What it throws fails the stream. When the stream ends first, the tasks are cancelled.
+  /// done. What it throws fails the stream, a `CancellationError` with the kind `cancelled`. When the
+  /// stream ends first, the tasks are cancelled.
   ///
   /// Throws `invalidArgument` for 0.
   public static func mapAsync(

@@ -141,16 +141,16 @@ public final class Scope: Sendable {
 /// Runs `body` with a scope, and shuts it down however `body` ends, a cancelled task included. Returns
 /// once all of it has stopped; a function of yours that does not return within 10 s is left behind, and
 /// told by `timedOut` unless `body` threw.
-public func withScope<Result>(
-  _ name: String, _ body: (Scope) async throws -> Result
-) async throws -> Result {
+public func withScope<Answer>(
+  _ name: String, _ body: (Scope) async throws -> Answer
+) async throws -> Answer {
   let scope = try Scope(name)
   // In a task of its own: a cancelled one would not wait.
   let stopped = { await Task { try await scope.shutdown() }.result }
   do {
-    let result = try await body(scope)
+    let answer = try await body(scope)
     try await stopped().get()
-    return result
+    return answer
   } catch {
     _ = await stopped()
     throw error

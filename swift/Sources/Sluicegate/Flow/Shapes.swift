@@ -167,6 +167,17 @@ extension Source {
     via(try .mapParallel(n, ordered: ordered, transform))
   }
 
+  /// ``Flow/fold(_:_:)`` behind this source.
+  public func fold<State: Sendable>(
+    _ first: State, _ next: @escaping @Sendable (State, Out) throws -> State
+  ) -> Source<State, Mat> { via(.fold(first, next)) }
+
+  /// ``Flow/conflate(_:_:)`` behind this source.
+  public func conflate<State: Sendable>(
+    _ seed: @escaping @Sendable (Out) throws -> State,
+    _ fold: @escaping @Sendable (State, Out) throws -> State
+  ) -> Source<State, Mat> { via(.conflate(seed, fold)) }
+
   /// ``Flow/scan(_:_:)`` behind this source.
   public func scan<State: Sendable>(
     _ first: State, _ next: @escaping @Sendable (State, Out) throws -> State
@@ -231,11 +242,4 @@ private final class Recovering: Recovery {
   private let body: @Sendable (Fault) -> UInt64?
   init(_ body: @escaping @Sendable (Fault) -> UInt64?) { self.body = body }
   func recover(fault: Fault) -> UInt64? { body(fault) }
-}
-
-/// A time as core counts it.
-func microseconds(_ duration: Duration) -> UInt64 {
-  let (seconds, attoseconds) = duration.components
-  let (whole, over) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000)
-  return over ? .max : whole &+ UInt64(clamping: attoseconds / 1_000_000_000_000)
 }
