@@ -58,7 +58,6 @@ pub const ALLOWED: &[Allowed] = &[
     ("core/src/flow/stage/fan.rs", "b.room() == 0", ROOM),
     ("core/src/flow/stage/fan.rs", "ask != 0", NOTHING),
     ("core/src/flow/stage/inlet.rs", "n != 0", NOTHING),
-    ("core/src/flow/stage/inlet.rs", "0", "whether all that has arrived has left"),
     ("core/src/flow/stage/input.rs", "n != 0", NOTHING),
     ("core/src/flow/stage/line.rs", "n != 0", NOTHING),
     (
