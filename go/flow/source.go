@@ -121,7 +121,8 @@ func Tick[T any](every time.Duration, element T) Source[T] {
 }
 
 // FromSeq gives the elements of a sequence, ranged over anew for each run, by a goroutine that stops at
-// each element until the next one is wanted.
+// each element until the next one is wanted. A sequence that can be ranged over once only, such as that
+// of [strings.SplitSeq], gives its elements to one run.
 func FromSeq[T any](seq iter.Seq[T]) Source[T] {
 	return FromSeq2(func(yield func(T, error) bool) {
 		for element := range seq {
