@@ -10,7 +10,7 @@ import (
 func several[T any](join func([]*capi.Source) (*capi.Source, *capi.Error), sources []Source[T]) Source[T] {
 	cores := make([]*capi.Source, len(sources))
 	for i, one := range sources {
-		if one.err != nil {
+		if one.Err() != nil {
 			return one
 		}
 		cores[i] = one.core
@@ -38,7 +38,7 @@ type Pair[A, B any] struct {
 
 // Zip pairs the elements of two sources, until one of them ends.
 func Zip[A, B any](left Source[A], right Source[B]) Source[Pair[A, B]] {
-	if err := first(left.err, right.err); err != nil {
+	if err := first(left.Err(), right.Err()); err != nil {
 		return Source[Pair[A, B]]{err: err}
 	}
 	zipped, err := capi.Zip([]*capi.Source{left.core, right.core})
@@ -59,8 +59,8 @@ func Zip[A, B any](left Source[A], right Source[B]) Source[Pair[A, B]] {
 func fan[T, R any](sinks []Sink[T, R], join func([]*capi.Sink) (*capi.Sink, *capi.Error)) Sink[T, []R] {
 	cores := make([]*capi.Sink, len(sinks))
 	for i, one := range sinks {
-		if one.err != nil {
-			return Sink[T, []R]{err: one.err}
+		if err := one.Err(); err != nil {
+			return Sink[T, []R]{err: err}
 		}
 		cores[i] = one.core
 	}

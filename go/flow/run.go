@@ -18,7 +18,7 @@ type Graph[R any] struct {
 
 // To closes a source with a sink. A run of it can be cancelled by its context.
 func To[T, R any](s Source[T], sink Sink[T, R]) Graph[R] {
-	if err := first(s.err, sink.err); err != nil {
+	if err := first(s.Err(), sink.Err()); err != nil {
 		return Graph[R]{err: err}
 	}
 	cut, err := capi.SwitchFlow()
@@ -34,7 +34,7 @@ func To[T, R any](s Source[T], sink Sink[T, R]) Graph[R] {
 }
 
 // Err answers why the blueprint cannot run, or nil.
-func (g Graph[R]) Err() error { return g.err }
+func (g Graph[R]) Err() error { return made(g.core != nil, g.err) }
 
 // A Running is what a run gives.
 type Running[R any] struct {
@@ -48,8 +48,8 @@ type Running[R any] struct {
 // Run runs the graph: fresh stages, fresh queues, fresh controls. When ctx ends, the run is cancelled:
 // its completion is [Cancelled], and waiting for it gives ctx's error.
 func (g Graph[R]) Run(ctx context.Context, scope *Scope) (*Running[R], error) {
-	if g.err != nil {
-		return nil, g.err
+	if err := g.Err(); err != nil {
+		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -168,7 +168,7 @@ func MapParallelUnordered[I, O any](n uint64, f func(I) (O, error)) Flow[I, O] {
 // which is how many groups can be merged at once, than groups could lock up, and are refused with
 // [sluicegate.ErrPlanRefused].
 func GroupBy[I, O any](groups, slots uint64, key func(I) int, each Flow[I, O]) Flow[I, O] {
-	if each.err != nil {
+	if each.Err() != nil {
 		return each
 	}
 	chosen := one(func(in I) (int, error) { return key(in), nil })
@@ -193,7 +193,7 @@ func (s Source[T]) Recover(f func(failure error) (T, error)) Source[T] { return 
 
 // RecoverWith goes on with another source if the first fails.
 func (s Source[T]) RecoverWith(other Source[T]) Source[T] {
-	if err := first(s.err, other.err); err != nil {
+	if err := first(s.Err(), other.Err()); err != nil {
 		return Source[T]{err: err}
 	}
 	return Via(s, stage[T, T](capi.RecoverWith(other.core)))
@@ -202,7 +202,7 @@ func (s Source[T]) RecoverWith(other Source[T]) Source[T] {
 // Retry runs the source again, from its start, each time it fails: at most attempts runs in all. The
 // wait before the second is initial, and twice as long each time, up to most.
 func (s Source[T]) Retry(attempts uint64, initial, most time.Duration) Source[T] {
-	if s.err != nil {
+	if s.Err() != nil {
 		return s
 	}
 	return source[T](s.core.Retry(attempts, micros(initial), micros(most)))

@@ -10,11 +10,11 @@ type Sink[T, R any] struct {
 }
 
 // Err answers why the blueprint cannot run, or nil.
-func (s Sink[T, R]) Err() error { return s.err }
+func (s Sink[T, R]) Err() error { return made(s.core != nil, s.err) }
 
 // Named is the same sink under another name in [Scope.Stages] and in errors.
 func (s Sink[T, R]) Named(name string) Sink[T, R] {
-	if s.err != nil {
+	if s.Err() != nil {
 		return s
 	}
 	core, err := s.core.Named(name)
@@ -23,7 +23,7 @@ func (s Sink[T, R]) Named(name string) Sink[T, R] {
 
 // Into is a flow, closed downwards by a sink.
 func Into[I, O, R any](f Flow[I, O], sink Sink[O, R]) Sink[I, R] {
-	if err := first(f.err, sink.err); err != nil {
+	if err := first(f.Err(), sink.Err()); err != nil {
 		return Sink[I, R]{err: err}
 	}
 	core, err := f.core.To(sink.core)

@@ -52,7 +52,7 @@ func source[T any](core *capi.Source, err *capi.Error) Source[T] {
 }
 
 // Err answers why the blueprint cannot run, or nil.
-func (s Source[T]) Err() error { return s.err }
+func (s Source[T]) Err() error { return made(s.core != nil, s.err) }
 
 // ManualSource is a source that is fed by hand: [ManualOf] has the control of a run.
 func ManualSource[T any](options EdgeOptions) Source[T] {
@@ -202,7 +202,7 @@ func Failed[T any](err error) Source[T] { return source[T](capi.FailedSource(toC
 
 // Via is a source, then a flow.
 func Via[I, O any](s Source[I], f Flow[I, O]) Source[O] {
-	if err := first(s.err, f.err); err != nil {
+	if err := first(s.Err(), f.Err()); err != nil {
 		return Source[O]{err: err}
 	}
 	return source[O](s.core.Via(f.core))
@@ -213,7 +213,7 @@ func (s Source[T]) Via(f Flow[T, T]) Source[T] { return Via(s, f) }
 
 // Named is the same source under another name in [Scope.Stages] and in errors.
 func (s Source[T]) Named(name string) Source[T] {
-	if s.err != nil {
+	if s.Err() != nil {
 		return s
 	}
 	return source[T](s.core.Named(name))
@@ -239,6 +239,14 @@ func (s Source[T]) DropWhile(skip func(T) bool) Source[T] { return Via(s, DropWh
 
 // Buffer is a boundary: the source runs on a thread of its own, ahead by what the queue holds.
 func (s Source[T]) Buffer(options EdgeOptions) Source[T] { return Via(s, Buffer[T](options)) }
+
+// made answers why a blueprint cannot run; the zero value of one was never made.
+func made(is bool, err error) error {
+	if err == nil && !is {
+		return invalid("the zero value is no blueprint: make one by a function of this package")
+	}
+	return err
+}
 
 // first answers the first error that there is.
 func first(errs ...error) error {

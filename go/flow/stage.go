@@ -15,11 +15,11 @@ func stage[I, O any](core *capi.Flow, err *capi.Error) Flow[I, O] {
 }
 
 // Err answers why the blueprint cannot run, or nil.
-func (f Flow[I, O]) Err() error { return f.err }
+func (f Flow[I, O]) Err() error { return made(f.core != nil, f.err) }
 
 // Then is a flow, then another.
 func Then[A, B, C any](f Flow[A, B], next Flow[B, C]) Flow[A, C] {
-	if err := first(f.err, next.err); err != nil {
+	if err := first(f.Err(), next.Err()); err != nil {
 		return Flow[A, C]{err: err}
 	}
 	return stage[A, C](f.core.Via(next.core))
@@ -27,7 +27,7 @@ func Then[A, B, C any](f Flow[A, B], next Flow[B, C]) Flow[A, C] {
 
 // Named is the same flow under another name in [Scope.Stages] and in errors.
 func (f Flow[I, O]) Named(name string) Flow[I, O] {
-	if f.err != nil {
+	if f.Err() != nil {
 		return f
 	}
 	return stage[I, O](f.core.Named(name))
