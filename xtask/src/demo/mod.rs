@@ -31,18 +31,21 @@ pub struct Options {
     slow: Option<usize>,
 }
 
+impl Default for Options {
+    /// As without arguments: a GiB.
+    fn default() -> Self {
+        Options { input: None, size: 1024, slow: None }
+    }
+}
+
 /// The chore: builds, then streams.
 pub fn run(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
     step::run("build", &Select::default(), build::steps(repo, tools), &mut Tally::default())?;
     stream(repo, tools, options)
 }
 
-/// The same with a small file, as a test.
-pub fn small(repo: &Repo, tools: &Tools) -> Result<()> {
-    stream(repo, tools, &Options { input: None, size: 16, slow: None })
-}
-
-fn stream(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
+/// Streams, with everything built.
+pub fn stream(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
     let made = options.input.is_none();
     let input = match &options.input {
         Some(file) => std::path::absolute(file)?,

@@ -3,6 +3,7 @@
 mod c;
 mod conformance;
 mod examples;
+mod full_size;
 mod go;
 mod installed;
 mod interop;
@@ -49,7 +50,8 @@ pub fn steps<'a>(repo: &'a Repo, tools: &'a Tools) -> Vec<Step<'a>> {
         Step::new("conformance", move |_| conformance::compare(repo, tools, 1)),
         Step::new("readme", move |_| readme::test(repo, tools)),
         Step::new("examples", move |_| examples::test(repo, tools)),
-        Step::new("demo", move |_| demo::small(repo, tools)),
+        Step::new("full-size", move |_| full_size::test(repo)),
+        Step::new("demo", move |_| demo::stream(repo, tools, &demo::Options::default())),
     ]);
     steps
 }

@@ -1,0 +1,38 @@
+//! What is promised for large amounts, at full size and in release: each program ends with an error if
+//! anything is lost, or if the process that it is grows.
+
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::process;
+use crate::repo::Repo;
+
+pub fn test(repo: &Repo) -> Result<()> {
+    let mut build = repo.command("cargo");
+    build.args(["build", "--quiet", "--release", "-p", "sluicegate", "--examples"]);
+    process::run(&mut build)?;
+    let program = |name: &str, argument: &str| {
+        let mut program = repo.command(repo.target(&format!("release/examples/{name}")));
+        program.arg(argument);
+        program
+    };
+    thread::scope(|scope| {
+        // A minute by the clock, most of it asleep: the others go on beside it.
+        let feed = scope.spawn(|| told("a live feed", program("feed_live", "60")));
+        told("streams of 10^7 elements", program("flow_cost", "1"))?;
+        told("a sequence of a GiB", program("sequence_gib", "1024"))?;
+        let mut stages = repo.command("cargo");
+        stages.args(["test", "--quiet", "--release", "-p", "sluicegate", "--test", "flow_stages"]);
+        told("stages", stages)?;
+        feed.join().map_err(|_| anyhow!("the thread of the live feed panicked"))?
+    })
+}
+
+/// Runs it, and shows what it says once it has ended.
+fn told(what: &str, mut program: Command) -> Result<()> {
+    let watched = process::watch(&mut program, |_| false)?;
+    println!("{what}:\n{}", watched.text.trim_end());
+    watched.ended.with_context(|| what.to_owned())
+}
