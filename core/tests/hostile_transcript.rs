@@ -114,6 +114,8 @@ fn the_recorded_accounts_never_go_below_zero_but_for_the_violation() {
     }
 }
 
+type Handler = fn(&Request) -> Result<(), Error>;
+
 fn echo(request: &Request) -> Result<(), Error> {
     let (input, output) = (request.blocking_input()?, request.output());
     input.iter().try_for_each(|item| output.blocking_emit(item?.value))
@@ -133,19 +135,27 @@ fn produce(request: &Request) -> Result<(), Error> {
 }
 
 fn count(request: &Request) -> Result<(), Error> {
-    let all = request.blocking_input()?.iter().try_fold(0, |n, item| item.map(|_| n + 1))?;
+    count_of(&request.blocking_input()?, request)
+}
+
+fn count_of(input: &InputStream, request: &Request) -> Result<(), Error> {
+    let all = input.iter().try_fold(0, |n, item| item.map(|_| n + 1))?;
     request.output().blocking_emit(Value::Uint(all))
 }
 
-fn cartridge() -> Cartridge {
+/// The same once nothing more comes, so that what comes meanwhile overruns the window for sure.
+fn count_late(request: &Request) -> Result<(), Error> {
+    let input = request.blocking_input()?;
+    while !input.stats().ended {
+        thread::yield_now();
+    }
+    count_of(&input, request)
+}
+
+fn cartridge(slow: Handler) -> Cartridge {
     const SAME: &str = "in=media:blob;out=media:blob";
-    type Handler = fn(&Request) -> Result<(), Error>;
-    let caps: [(&str, Handler); 4] = [
-        ("fc-echo", echo),
-        ("fc-produce", produce),
-        ("fc-seqecho", echo_items),
-        ("fc-slow", count),
-    ];
+    let caps: [(&str, Handler); 4] =
+        [("fc-echo", echo), ("fc-produce", produce), ("fc-seqecho", echo_items), ("fc-slow", slow)];
     let urn = |name: &str| format!("cap:{name};{SAME}");
     let manifest = caps.iter().fold(Manifest::new("mini", "1.0.0"), |manifest, (name, _)| {
         let sequence = *name == "fc-seqecho";
@@ -187,7 +197,8 @@ fn our_cartridge_answers_a_recorded_host() {
 }
 
 fn play_host(session: &Session) {
-    let (mut raw, running) = Raw::host_of(cartridge());
+    let slow = if session.name == VIOLATION { count_late } else { count };
+    let (mut raw, running) = Raw::host_of(cartridge(slow));
     let mut names: HashMap<String, String> = HashMap::new(); // theirs to ours
     let mut account = Account::of(&session.limits);
     let mut grants: HashMap<MessageId, (u64, u64)> = HashMap::new(); // ours, recorded
