@@ -66,7 +66,7 @@ pub use cartridge::{Cap, CapInfo, Cartridge, Manifest, Request, Session};
 pub use credit::{Closed, CreditGate, CreditRouter, CreditWindow, Delivery, TryAcquire, Violation};
 pub use engine::{Command, Engine, EngineOptions, Memory, Peer, blocking_forward, forward};
 pub use error::{AttributionClass, Cause, Error, ErrorKind, Reason, TimedOut};
-pub use frame::{Limits, MessageId, NetworkPolicy, Value};
+pub use frame::{Limits, MessageId, NetworkPolicy, Value, Version};
 pub use link::Address;
 pub use relay::{Host, HostOptions, Switch, SwitchOptions};
 pub use request::{Call, Event, Terminal};

@@ -249,7 +249,7 @@ fn strict_refusals_say_what_and_where() {
     };
     let wrong = |key, expected, found| FrameRule::WrongType { key, expected, found };
     let uint = "unsigned integer";
-    assert_eq!(refused("lax_ver_5"), FrameRule::Version { version: 5 });
+    assert_eq!(refused("lax_ver_5"), FrameRule::Version { version: 5, spoken: Versions::CURRENT });
     assert_eq!(refused("bad_type_16"), FrameRule::UnknownType { code: 16 });
     assert_eq!(refused("bad_missing_id"), FrameRule::Missing { key: Key::Id });
     assert_eq!(refused("bad_id_15_bytes"), FrameRule::IdLength { key: Key::Id, len: 15 });
@@ -278,8 +278,9 @@ fn other_versions_are_read_where_they_are_asked_for() {
         let frame = frame::decode_with(body_of(&wire), spoken).expect("4 and 5 are spoken");
         assert_eq!(frame.version, version);
         assert_eq!(frame::encode(&frame).as_deref(), Ok(&wire[frame::PREFIX_LEN..]));
-        let refused = frame::decode_with(body_of(&wire), Versions::only(6));
-        assert_eq!(refused, Err(FrameRule::Version { version }.into()));
+        let spoken = Versions::only(6);
+        let refused = frame::decode_with(body_of(&wire), spoken);
+        assert_eq!(refused, Err(FrameRule::Version { version, spoken }.into()));
     }
 }
 

@@ -78,7 +78,7 @@ fn a_handshake_that_cannot_be_kept_says_what_was_offered() {
         raw.send_body(&frame::encode(&hello_with(|h| h.version = 5)).expect("fits"));
     });
     assert_eq!(error.kind(), ErrorKind::Handshake, "{error}");
-    assert!(error.message().contains("version 5, this end 6"), "{error}");
+    assert!(error.message().contains("5 by the frame, this end 6"), "{error}");
     let error = attaching("a heartbeat first", |raw| raw.send(&Frame::heartbeat(1_u64.into())));
     assert_eq!(error.kind(), ErrorKind::Handshake, "{error}");
     let error = attaching("goes at once", |raw| raw.half_close());

@@ -80,9 +80,12 @@ fn a_handshake_that_cannot_be_kept_names_both_sides() {
             );
         })
     };
-    for error in [version(5, 5), version(6, 5), version(5, 6)] {
+    for (stamped, told) in [(3, 3), (7, 7), (6, 5), (5, 6), (6, 4)] {
+        let error = version(stamped, told);
         assert_eq!(error.kind(), ErrorKind::Handshake, "{error}");
-        assert!(error.message().contains('5') && error.message().contains('6'), "{error}");
+        let names = |part: &str| error.message().contains(part);
+        assert!(names(&stamped.to_string()) && names(&told.to_string()), "{error}");
+        assert!(names("this end 4 to 6"), "{error}");
     }
     for (name, value) in [
         ("initial_credit", Value::Uint(0)),

@@ -67,6 +67,7 @@ pub(crate) fn options(
             on_stall: stalls.hears(),
         },
         peer_calls,
+        ..EngineOptions::default()
     };
     Ok((options, stalls))
 }

@@ -187,17 +187,22 @@ impl Manifest {
 
     /// The pools of this cartridge: every cap without a limit.
     pub(crate) fn pools(&self) -> String {
-        let urns: Vec<_> = self.caps().into_iter().map(|cap| cap.urn).collect();
-        let state = || json!({"declared": 0, "configured": 0, "active": 0, "queued": 0});
-        let mut pools = serde_json::Map::new();
-        for urn in &urns {
-            pools.insert(urn.clone(), state());
-        }
-        let mut all = state();
-        all["caps"] = urns.into();
-        pools.insert("all".into(), all);
-        Json::Object(pools).to_string()
+        pools_of(&self.caps(), 0)
     }
+}
+
+/// Pools of these caps, JSON: none of them with a limit of its own, and `capacity` for all, 0 for none.
+pub(crate) fn pools_of(caps: &[CapInfo], capacity: u64) -> String {
+    let urns: Vec<_> = caps.iter().map(|cap| cap.urn.as_str()).collect();
+    let state = |n: u64| json!({"declared": n, "configured": n, "active": 0, "queued": 0});
+    let mut pools = serde_json::Map::new();
+    for urn in &urns {
+        pools.insert((*urn).to_owned(), state(0));
+    }
+    let mut all = state(capacity);
+    all["caps"] = urns.into();
+    pools.insert("all".into(), all);
+    Json::Object(pools).to_string()
 }
 
 /// One cap of a cartridge, as its manifest declares it.

@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use manifest::CapInfo;
 pub use manifest::{Cap, Manifest};
-pub(crate) use manifest::{IDENTITY, caps_of, parse_caps, same_cap};
+pub(crate) use manifest::{IDENTITY, caps_of, parse_caps, pools_of, same_cap};
 pub use request::Request;
 pub use serve::Session;
 pub(crate) use serve::serve_identity;

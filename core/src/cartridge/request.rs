@@ -30,8 +30,11 @@ impl Request {
     pub(crate) fn new(
         connection: Arc<Connection>,
         exchange: Arc<Exchange>,
-        outputs: Vec<String>,
+        mut outputs: Vec<String>,
     ) -> Self {
+        if !connection.version().names_outputs() {
+            outputs.truncate(1); // the main one
+        }
         let keeper = Keeper::new(
             Arc::clone(&exchange),
             "the handler dropped the request without finishing it",
@@ -128,13 +131,20 @@ impl Request {
     /// Another declared output, by its media.
     ///
     /// # Errors
-    /// `InvalidArgument` if the cap declares no such output.
+    /// `InvalidArgument` if the cap declares no such output, or the host speaks version 4, in which a
+    /// response is its main output alone.
     pub fn output_for(&self, media: &str) -> Result<OutputStream, Error> {
         let declared: Vec<String> =
             self.0.outputs.lock().iter().map(|(media, _)| media.clone()).collect();
         if !declared.iter().any(|m| m == media) {
-            let message =
-                format!("{} declares the outputs {declared:?}, not {media:?}", self.cap());
+            let cap = self.cap();
+            let mut message = format!("{cap} declares the outputs {declared:?}, not {media:?}");
+            let version = self.0.connection.version();
+            if !version.names_outputs() {
+                message = format!(
+                    "{cap} has its main output alone, not {media:?}: the host speaks protocol version {version}"
+                );
+            }
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         Ok(self.open(media))

@@ -9,7 +9,7 @@ use super::manifest::{CapInfo, IDENTITY, Manifest, same_cap};
 use super::request::Request;
 use crate::account::{Counters, Explanation, Snapshot};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy};
+use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy, Version};
 use crate::link::{FrameReader, FrameWriter, accept, spawn_quiet};
 use crate::request::{Connection, EXPLAIN, Role, Side};
 use crate::stream::MAX_ITEM;
@@ -115,7 +115,14 @@ impl Session {
         self.0.connection.limits()
     }
 
-    /// What the host allows on the network, once it has said so.
+    /// The version of the protocol that the host declared, and that this cartridge answers in. Of 4 it is
+    /// the early form: a host does not tell which it speaks.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.0.connection.version()
+    }
+
+    /// What the host allows on the network, once it has said so. One of version 4 or 5 never does.
     #[must_use]
     pub fn policy(&self) -> Option<NetworkPolicy> {
         *self.0.service.policy.lock()
@@ -217,7 +224,8 @@ impl Service {
             let message = "the request carries a payload; arguments are streams".into();
             return refused(ErrorKind::Protocol, "PROTOCOL_ERROR", message);
         }
-        if cap != IDENTITY && self.policy.lock().is_none() {
+        let needs_policy = connection.version().has_policy() && cap != IDENTITY;
+        if needs_policy && self.policy.lock().is_none() {
             let message = "the host sent a request before its policy".into();
             return refused(ErrorKind::Protocol, "PROTOCOL_VIOLATION", message);
         }

@@ -40,7 +40,7 @@ pub use stalls::Stalls;
 use crate::account::{Explanation, TellsOfStages};
 pub use crate::cartridge::CapInfo;
 use crate::error::Error;
-use crate::frame::{Limits, NetworkPolicy};
+use crate::frame::{Limits, NetworkPolicy, Version};
 use crate::request::Role;
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
@@ -51,6 +51,10 @@ use crate::wait::owed::Owed;
 pub struct EngineOptions {
     /// What is proposed to each cartridge; the smaller proposal of each limit wins.
     pub limits: Limits,
+    /// The version of the protocol that cartridges are spoken to in. The host declares it and a cartridge
+    /// has to speak it, so one of an older make needs an engine of its own. Of 4, a cartridge's hello says
+    /// which form it is.
+    pub version: Version,
     /// How long a cartridge may take from its start until it has proved its identity.
     pub handshake_timeout: Duration,
     /// What cartridges may do on the network.
@@ -66,11 +70,12 @@ pub struct EngineOptions {
 }
 
 impl Default for EngineOptions {
-    /// The protocol's limits, 10 s for the handshake, the whole network, items of up to 64 MiB,
+    /// The protocol's limits and its version 6, 10 s for the handshake, the whole network, items of up to 64 MiB,
     /// a heartbeat every 30 s, no calls between cartridges.
     fn default() -> Self {
         EngineOptions {
             limits: Limits::default(),
+            version: Version::default(),
             handshake_timeout: Duration::from_secs(10),
             policy: NetworkPolicy::Full,
             max_item: MAX_ITEM,

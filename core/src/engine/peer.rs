@@ -10,9 +10,9 @@ use bytes::Bytes;
 use super::process::{Memory, Process};
 use super::{CapInfo, EngineOptions};
 use crate::account::{Counters, Explanation, Snapshot};
-use crate::cartridge::{IDENTITY, parse_caps};
+use crate::cartridge::{IDENTITY, parse_caps, pools_of};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{Frame, Limits, MessageId, NetworkPolicy};
+use crate::frame::{Frame, Limits, MessageId, NetworkPolicy, Version};
 use crate::link::{CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet};
 use crate::model::accounting::DropReason;
 use crate::request::{Call, Connection, EXPLAIN, Role, peer_gone};
@@ -238,11 +238,16 @@ impl Reading {
     fn run(self, reader: impl Read, writer: impl Write + Send + 'static) {
         let mut reader = FrameReader::new(reader);
         let mut writer = FrameWriter::new(writer);
-        let started = propose(&mut reader, &mut writer, self.options.limits).and_then(|hello| {
+        let EngineOptions { limits, version, .. } = self.options;
+        let hello = propose(&mut reader, &mut writer, limits, version);
+        let started = hello.and_then(|mut hello| {
             let owed = Arc::clone(&self.owed);
             let counters = Arc::clone(&self.counters);
             let limits = hello.limits;
             let caps = parse_caps(&hello.manifest)?;
+            if let Some(capacity) = hello.handler_capacity {
+                hello.pools = pools_of(&caps, capacity).into();
+            }
             let subject = self.subject.clone();
             let verdict = move |reason: &Reason| subject.verdict(reason);
             let connection =
@@ -396,6 +401,12 @@ impl Peer {
     /// The pools of its HELLO, JSON.
     pub(crate) fn pools(&self) -> &[u8] {
         &self.0.hello.pools
+    }
+
+    /// The version of the protocol that it is spoken to in: the engine's, and of 4 its form.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.0.connection.version()
     }
 
     /// The caps that it serves.

@@ -292,7 +292,7 @@ impl Frame {
         self
     }
 
-    /// Sets the protocol version in key 0, for a connection that speaks another than
+    /// Sets the protocol version in key 0, and nothing else, for a connection that speaks another than
     /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
     #[must_use]
     pub fn with_version(mut self, version: u64) -> Self {

@@ -7,56 +7,18 @@ use bytes::{BufMut, Bytes};
 use minicbor::Decoder;
 use minicbor::data::Token;
 
+use super::Frame;
 use super::cbor::{self, CborError, MAX_DEPTH, Reader};
 use super::error::{DecodeError, EncodeError, FrameRule, Key};
 use super::id::MessageId;
 use super::kind::FrameType;
 use super::limits::{HARD_MAX_FRAME, PREFIX_LEN};
 use super::value::{self, Value};
-use super::{Frame, PROTOCOL_VERSION};
+use super::version::{Version, Versions};
 
 /// Most values that a frame's metadata may hold. Real frames stay below a hundred; without a bound, a body
 /// of one-byte values would cost forty times its size in memory.
 pub const MAX_META_VALUES: u64 = 65_536;
-
-/// The protocol versions that a reader takes in key 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Versions {
-    min: u64,
-    max: u64,
-}
-
-impl Versions {
-    /// Only [`PROTOCOL_VERSION`].
-    pub const CURRENT: Self = Self::only(PROTOCOL_VERSION);
-
-    /// Any. What a connection speaks is then decided by its handshake alone.
-    pub const ANY: Self = Self::between(0, u64::MAX);
-
-    /// Exactly `version`.
-    #[must_use]
-    pub const fn only(version: u64) -> Self {
-        Self::between(version, version)
-    }
-
-    /// From `min` to `max`, both included. None at all when `min` is larger.
-    #[must_use]
-    pub const fn between(min: u64, max: u64) -> Self {
-        Self { min, max }
-    }
-
-    /// Whether `version` is one of them.
-    #[must_use]
-    pub const fn contains(self, version: u64) -> bool {
-        self.min <= version && version <= self.max
-    }
-}
-
-impl Default for Versions {
-    fn default() -> Self {
-        Self::CURRENT
-    }
-}
 
 /// A frame as it goes on the wire, in three parts for one vectored write. The payload is the frame's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -254,6 +216,11 @@ fn check_rules(frame: &Frame) -> Result<(), FrameRule> {
             need(Key::Checksum, frame.checksum.is_some())
         }
         FrameType::Credit => need(Key::Credit, frame.credit.is_some()),
+        frame_type @ (FrameType::CloseStream | FrameType::Policy)
+            if !Version::may_have(frame.version, frame_type) =>
+        {
+            Err(FrameRule::TypeOfAnotherVersion { version: frame.version, frame_type })
+        }
         FrameType::Policy if frame.network_policy().is_none() => Err(FrameRule::UnknownPolicy),
         _ => Ok(()),
     }
@@ -310,7 +277,8 @@ fn has_duplicate(entries: &[(Value, Value)]) -> bool {
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Decodes a body of version [`PROTOCOL_VERSION`]. A definite payload, and definite byte strings in the
+/// Decodes a body of version [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION). A definite payload, and
+/// definite byte strings in the
 /// metadata, are slices of `body`, which they keep alive.
 ///
 /// # Errors
@@ -399,7 +367,7 @@ impl Fields {
             Key::Version => {
                 let version = read_uint(reader, key)?;
                 if !versions.contains(version) {
-                    return Err(FrameRule::Version { version }.into());
+                    return Err(FrameRule::Version { version, spoken: versions }.into());
                 }
                 frame.version = version;
             }
@@ -432,11 +400,14 @@ impl Fields {
         Ok(())
     }
 
-    fn finish(self) -> Result<Frame, FrameRule> {
+    fn finish(mut self) -> Result<Frame, FrameRule> {
         for key in [Key::Version, Key::FrameType, Key::Id] {
             if !self.has(key) {
                 return Err(FrameRule::Missing { key });
             }
+        }
+        if Version::declared(self.frame.version).is_some_and(|version| !version.names_outputs()) {
+            self.frame.output = None; // a key that means nothing to that version
         }
         check_rules(&self.frame)?;
         Ok(self.frame)

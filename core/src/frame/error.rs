@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::cbor::CborError;
 use super::kind::FrameType;
+use super::version::Versions;
 
 /// The integer keys of a frame's map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,10 +152,20 @@ pub enum FrameRule {
         len: usize,
     },
     /// Key 0 holds a version outside of those that were asked for.
-    #[error("protocol version {version} is not spoken here")]
+    #[error("it is of protocol version {version}, and {spoken} is spoken here")]
     Version {
         /// The version found.
         version: u64,
+        /// Those that are taken.
+        spoken: Versions,
+    },
+    /// A type of frame that the frame's own version does not have.
+    #[error("protocol version {version} has no {frame_type} frame")]
+    TypeOfAnotherVersion {
+        /// The version of the frame.
+        version: u64,
+        /// Its type.
+        frame_type: FrameType,
     },
     /// No frame type has this number. Fatal to the connection: what it means can't be known.
     #[error("frame type {code} is not assigned")]

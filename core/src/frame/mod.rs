@@ -14,6 +14,7 @@
 //! | `checksum` | [`fnv1a64`] |
 //! | `order` | numbering, reordering, the writer's terminal gate |
 //! | `scan` | [`ItemScanner`]: where an item of a sequence ends |
+//! | `version` | [`Version`], [`Versions`]: what 4, 5 and 6 have that another lacks |
 //!
 //! ```
 //! use sluicegate::frame::{self, CreditDirection, Frame, MessageId};
@@ -35,6 +36,7 @@ mod limits;
 mod order;
 mod scan;
 mod value;
+mod version;
 
 use std::fmt;
 
@@ -43,7 +45,7 @@ use bytes::Bytes;
 pub use cbor::{CborError, MAX_DEPTH};
 pub use checksum::{Fnv1a, fnv1a64};
 pub use codec::{
-    EncodedFrame, MAX_META_VALUES, Versions, decode, decode_with, encode, encode_into, encode_parts,
+    EncodedFrame, MAX_META_VALUES, decode, decode_with, encode, encode_into, encode_parts,
 };
 pub use error::{DecodeClass, DecodeError, EncodeError, FrameRule, Key};
 pub use id::{FlowKey, MessageId};
@@ -55,9 +57,10 @@ pub use order::{
 };
 pub use scan::{ItemScanner, Scan};
 pub use value::{Value, encode_bytes, encode_text};
+pub use version::{Version, Versions};
 
-/// The protocol version that this library writes.
-pub const PROTOCOL_VERSION: u64 = 6;
+/// The protocol version that a frame is made of, and that a host proposes unless it is told otherwise.
+pub const PROTOCOL_VERSION: u64 = Version::V6.number();
 
 /// One frame. Each field but the first four is absent from the wire when it is `None`.
 ///

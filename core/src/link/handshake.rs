@@ -4,24 +4,32 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 
-use super::{FrameReader, FrameWriter};
+use super::{FrameReader, FrameWriter, REQUESTS};
 use crate::error::{Error, ErrorKind};
-use crate::frame::{Frame, FrameType, Limits, PROTOCOL_VERSION, Value};
+use crate::frame::{Frame, FrameType, Limits, Value, Version, Versions};
 use crate::model::negotiate;
 use crate::model::relay::noticed;
+
+/// What the early form of version 4 has in place of pools.
+const HANDLER_CAPACITY: &str = "handler_capacity";
 
 /// What a cartridge says of itself in its HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CartridgeHello {
     /// The agreed limits.
     pub limits: Limits,
+    /// The version that it speaks: the one that was proposed, and of 4 the form that its hello shows.
+    pub version: Version,
     /// Its manifest, JSON.
     pub manifest: Bytes,
-    /// Its pools, JSON.
+    /// Its pools, JSON; an empty object from a version without them.
     pub pools: Bytes,
+    /// How many requests it takes at once, 0 without a limit, from a version without pools.
+    pub handler_capacity: Option<u64>,
 }
 
-/// The host's half: proposes `ours`, waits for the answer, and sets the agreed limits on both ends.
+/// The host's half: proposes `ours` in `version`, waits for the answer, and sets on both ends the limits
+/// that were agreed on, and the version. A cartridge has to answer in the same.
 ///
 /// # Errors
 /// `Handshake`, naming both sides' values; `Malformed`, `FrameTooLarge` or `Io` from the wire.
@@ -29,25 +37,42 @@ pub fn propose<R: Read, W: Write>(
     reader: &mut FrameReader<R>,
     writer: &mut FrameWriter<W>,
     ours: Limits,
+    version: Version,
 ) -> Result<CartridgeHello, Error> {
-    let sent = writer.write(&Frame::hello(&ours, PROTOCOL_VERSION));
+    speak(reader, writer, version);
+    let sent = writer.write(&Frame::hello(&ours, version.number()));
     // Why it does not listen is best told by what it said.
     let hello = read_hello(reader, "cartridge")?;
     sent?;
+    let declared = declared(&hello, "cartridge", Versions::only(version.number()))?;
     let limits = agree(&hello, ours, "cartridge")?;
     let manifest = byte_string(&hello, "manifest")?;
-    let pools = byte_string(&hello, "pools")?;
-    match serde_json::from_slice::<serde_json::Value>(&pools) {
-        Ok(serde_json::Value::Object(_)) => {}
-        _ => return Err(refused("the cartridge's pools are not a JSON object")),
-    }
+    let (version, pools, handler_capacity) = read_capacity(&hello, declared)?;
+    speak(reader, writer, version);
     reader.set_max_frame(limits.max_frame);
     writer.set_max_frame(limits.max_frame);
-    Ok(CartridgeHello { limits, manifest, pools })
+    Ok(CartridgeHello { limits, version, manifest, pools, handler_capacity })
 }
 
-/// The cartridge's half: waits for the host's proposal, answers with what both can keep, and sets
-/// it on both ends.
+/// What a cartridge says of how much it takes at once, by which the forms of a version are told apart.
+fn read_capacity(hello: &Frame, declared: Version) -> Result<(Version, Bytes, Option<u64>), Error> {
+    if hello.meta_get("pools").is_none() && !declared.has_pools() {
+        let capacity = hello.meta_u64(HANDLER_CAPACITY).ok_or_else(|| {
+            refused(format!(
+                "the cartridge's hello of version {declared} has neither pools nor {HANDLER_CAPACITY}"
+            ))
+        })?;
+        return Ok((declared, Bytes::from_static(b"{}"), Some(capacity)));
+    }
+    let pools = byte_string(hello, "pools")?;
+    match serde_json::from_slice::<serde_json::Value>(&pools) {
+        Ok(serde_json::Value::Object(_)) => Ok((declared.late(), pools, None)),
+        _ => Err(refused("the cartridge's pools are not a JSON object")),
+    }
+}
+
+/// The cartridge's half: waits for the host's proposal, answers in its version with what both can keep,
+/// and sets that on both ends.
 ///
 /// # Errors
 /// As [`propose`].
@@ -70,8 +95,14 @@ fn answer_hello<R: Read, W: Write>(
     manifest: Bytes,
     pools: Bytes,
 ) -> Result<Limits, Error> {
+    let version = declared(hello, "host", Versions::SPOKEN)?;
     let limits = agree(hello, ours, "host")?;
-    let answer = Frame::hello(&limits, PROTOCOL_VERSION).with_manifest(manifest, pools);
+    let mut answer = Frame::hello(&limits, version.number()).with_manifest(manifest, pools);
+    if !version.has_pools() {
+        // Either form of the version finds what it looks for.
+        answer.set_meta(HANDLER_CAPACITY, u64::try_from(REQUESTS).unwrap_or(u64::MAX));
+    }
+    speak(reader, writer, version);
     writer.write(&answer)?;
     reader.set_max_frame(limits.max_frame);
     writer.set_max_frame(limits.max_frame);
@@ -106,7 +137,15 @@ pub(crate) fn welcome<R: Read, W: Write>(
             answer_hello(reader, writer, &frame, ours, manifest, pools).map(Newcomer::Caller)
         }
         Some(frame) if frame.frame_type == FrameType::RelayNotify => {
+            let version = frame.version;
+            let Some(version) = Version::declared(version) else {
+                return Err(refused(format!(
+                    "the host's relay_notify is of protocol version {version}, this end speaks {}",
+                    Versions::SPOKEN
+                )));
+            };
             let notice = read_notice(&frame)?;
+            speak(reader, writer, version);
             let max_frame = notice.limits.max_frame.min(ours.max_frame);
             reader.set_max_frame(max_frame);
             writer.set_max_frame(max_frame);
@@ -157,18 +196,32 @@ fn read_hello<R: Read>(reader: &mut FrameReader<R>, who: &str) -> Result<Frame, 
     }
 }
 
+/// From now on this link speaks `version`, in both directions.
+fn speak<R: Read, W: Write>(
+    reader: &mut FrameReader<R>,
+    writer: &mut FrameWriter<W>,
+    version: Version,
+) {
+    reader.set_version(version);
+    writer.set_version(version);
+}
+
+/// The version that a HELLO declares, which it has to say in both places, and which has to be one of `ours`.
+fn declared(hello: &Frame, who: &str, ours: Versions) -> Result<Version, Error> {
+    let (told, stamped) = (hello.meta_u64("version"), hello.version);
+    let agreed = told.filter(|&told| told == stamped && ours.contains(told));
+    agreed.and_then(Version::declared).ok_or_else(|| {
+        let theirs = match told {
+            Some(told) if told == stamped => told.to_string(),
+            Some(told) => format!("{told} by its hello and {stamped} by the frame"),
+            None => format!("none by its hello and {stamped} by the frame"),
+        };
+        refused(format!("the {who} speaks protocol version {theirs}, this end {ours}"))
+    })
+}
+
 /// Takes the smaller of each pair of limits.
 fn agree(hello: &Frame, ours: Limits, who: &str) -> Result<Limits, Error> {
-    let theirs = match hello.meta_u64("version") {
-        Some(PROTOCOL_VERSION) => Some(hello.version), // both places have to say it
-        other => other,
-    };
-    if theirs != Some(PROTOCOL_VERSION) {
-        let theirs = theirs.map_or_else(|| "none".to_owned(), |v| v.to_string());
-        return Err(refused(format!(
-            "the {who} speaks protocol version {theirs}, this end {PROTOCOL_VERSION}"
-        )));
-    }
     let limit = |name: &str, ours: u64| {
         let theirs = hello.meta_u64(name).filter(|&v| v > 0).ok_or_else(|| {
             let theirs = hello.meta.as_ref().and_then(|m| m.get(name));

@@ -17,7 +17,9 @@ use crate::account::Counters;
 use crate::check::{FlowLedger, GrantLedger, WindowLedger};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, WriterGate};
+use crate::frame::{
+    Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, Version, WriterGate,
+};
 use crate::model::accounting::DropReason;
 use crate::sync::{Arc, Mutex};
 use crate::time::Deadline;
@@ -52,6 +54,8 @@ struct Inner {
     finished: Watched<bool>,
     room: CreditGate,
     max_frame: u64,
+    /// What is spoken: every frame is made one of this version when it is written.
+    version: Version,
     counters: Arc<Counters>,
     grants: GrantLedger<FlowKey>,
     on_failure: Mutex<Option<OnFailure>>,
@@ -110,6 +114,7 @@ impl Lanes {
             finished: Watched::new(false),
             room: CreditGate::new(ROOM),
             max_frame,
+            version: writer.version(),
             counters,
             grants: GrantLedger::default(),
             on_failure: Mutex::new(Some(Box::new(on_failure))),
@@ -119,6 +124,11 @@ impl Lanes {
         spawn_quiet("writer", move || inner.run(writer))
             .map_err(|e| Error::new(ErrorKind::Io, format!("no writer thread: {e}")))?;
         Ok(lanes)
+    }
+
+    /// What this link speaks.
+    pub(crate) fn version(&self) -> Version {
+        self.0.version
     }
 
     /// Queues a frame that goes ahead of data. Never waits.
@@ -433,12 +443,16 @@ impl Inner {
         let mut cost = 0_u64;
         for (mut frame, bytes) in batch.frames {
             cost = cost.saturating_add(bytes);
+            let grant = frame.credit.map(|n| (n, frame.stream_id.clone()));
+            if !self.version.fit(&mut frame) {
+                continue; // the other end would not know it
+            }
             match order.number(&mut frame) {
                 Admitted::Send | Admitted::SendLast => match encode(&frame, self.max_frame) {
                     Ok(bytes) => {
                         encoded.push(bytes);
-                        if let Some(n) = frame.credit {
-                            grants.laid(frame.flow_key(), &frame.stream_id, n);
+                        if let Some((n, stream)) = &grant {
+                            grants.laid(frame.flow_key(), stream, *n);
                         }
                     }
                     Err(e) => encoded.extend(self.too_large(order, &frame, &e)),
@@ -473,6 +487,7 @@ impl Inner {
         order.seq.take_back(frame);
         let mut err =
             Frame::err(frame.id, frame.routing_id, error.code(), error.class(), error.message());
+        let _known_to_all = self.version.fit(&mut err);
         match order.number(&mut err) {
             Admitted::Send | Admitted::SendLast => encode(&err, self.max_frame).ok(),
             Admitted::Suppress => None,

@@ -19,6 +19,9 @@ mod stdio;
 mod trace;
 mod writer;
 
+/// Requests that may be live on one link.
+pub(crate) const REQUESTS: usize = 1024;
+
 pub(crate) use alarm::Alarm;
 pub use handshake::{CartridgeHello, accept, propose};
 pub(crate) use handshake::{Newcomer, Notice, read_notice, welcome};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::trace;
 use crate::error::{Error, ErrorKind};
-use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN, Versions};
+use crate::frame::{self, DecodeError, Frame, Limits, PREFIX_LEN, Version, Versions};
 
 /// What is read ahead of the decoder, in bytes.
 const READ_AHEAD: usize = 64 * 1024;
@@ -17,18 +17,25 @@ const TRUSTED: usize = 1024 * 1024;
 pub struct FrameReader<R> {
     inner: BufReader<R>,
     max_frame: u64,
+    version: Version,
 }
 
 impl<R: Read> FrameReader<R> {
-    /// A reader with the default frame limit, as it holds until a handshake.
+    /// A reader with the default frame limit, as it holds until a handshake, of the default version.
     pub fn new(inner: R) -> Self {
         let max_frame = Limits::DEFAULT.max_frame;
-        FrameReader { inner: BufReader::with_capacity(READ_AHEAD, inner), max_frame }
+        let inner = BufReader::with_capacity(READ_AHEAD, inner);
+        FrameReader { inner, max_frame, version: Version::default() }
     }
 
     /// Sets the largest body that is taken, in bytes. The ceiling of 16 MiB holds beside it.
     pub fn set_max_frame(&mut self, max_frame: u64) {
         self.max_frame = max_frame;
+    }
+
+    /// Takes frames of `version` from now on, and of no other.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
     }
 
     /// A frame of any protocol version, for the one that names it.
@@ -40,12 +47,13 @@ impl<R: Read> FrameReader<R> {
     ///
     /// # Errors
     /// * `FrameTooLarge`: straight after the length prefix; nothing was allocated for the body.
-    /// * `Malformed`: the stream ends inside a frame, or the body is not a frame.
+    /// * `Malformed`: the stream ends inside a frame, or the body is not a frame of the version that is
+    ///   spoken here.
     /// * `Io`: the read failed.
     ///
     /// After an error the place in the stream is lost: the connection is over.
     pub fn read(&mut self) -> Result<Option<Frame>, Error> {
-        self.read_of(Versions::CURRENT)
+        self.read_of(Versions::only(self.version.number()))
     }
 
     fn read_of(&mut self, versions: Versions) -> Result<Option<Frame>, Error> {

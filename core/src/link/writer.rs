@@ -4,7 +4,7 @@ use std::io::{ErrorKind as IoKind, IoSlice, Write};
 
 use super::trace;
 use crate::error::{Error, ErrorKind};
-use crate::frame::{self, EncodeError, EncodedFrame, Frame, Limits};
+use crate::frame::{self, EncodeError, EncodedFrame, Frame, FrameRule, Limits, Version, Versions};
 
 /// Slices handed to one system call.
 const SLICES: usize = 96;
@@ -13,12 +13,13 @@ const SLICES: usize = 96;
 pub struct FrameWriter<W> {
     inner: W,
     max_frame: u64,
+    version: Version,
 }
 
 impl<W: Write> FrameWriter<W> {
-    /// A writer with the default frame limit, as it holds until a handshake.
+    /// A writer with the default frame limit, as it holds until a handshake, of the default version.
     pub fn new(inner: W) -> Self {
-        FrameWriter { inner, max_frame: Limits::DEFAULT.max_frame }
+        FrameWriter { inner, max_frame: Limits::DEFAULT.max_frame, version: Version::default() }
     }
 
     /// What the frames are written to.
@@ -31,11 +32,27 @@ impl<W: Write> FrameWriter<W> {
         self.max_frame = max_frame;
     }
 
+    /// What is spoken.
+    pub(crate) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Writes frames of `version` from now on, and of no other.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
     /// Writes one frame and flushes.
     ///
     /// # Errors
-    /// `FrameTooLarge` before anything is written, `Io` if the write failed.
+    /// `FrameTooLarge`, or `InvalidArgument` for a frame of another version, before anything is written;
+    /// `Io` if the write failed.
     pub fn write(&mut self, frame: &Frame) -> Result<(), Error> {
+        let (version, spoken) = (frame.version, Versions::only(self.version.number()));
+        if !spoken.contains(version) {
+            let error = EncodeError::Frame(FrameRule::Version { version, spoken });
+            return Err(unwritable(frame, &error));
+        }
         let encoded = encode(frame, self.max_frame)?;
         self.write_encoded(&[encoded])
     }
@@ -71,15 +88,18 @@ impl<W: Write> FrameWriter<W> {
 
 /// Encodes a frame, refusing one whose body is larger than `max_frame` bytes.
 pub(crate) fn encode(frame: &Frame, max_frame: u64) -> Result<EncodedFrame, Error> {
-    let encoded = frame::encode_parts(frame, max_frame).map_err(|error| {
-        let kind = match error {
-            EncodeError::TooLarge { .. } => ErrorKind::FrameTooLarge,
-            _ => ErrorKind::InvalidArgument,
-        };
-        Error::new(kind, format!("a {} frame cannot be written: {error}", frame.frame_type.name()))
-    })?;
+    let encoded =
+        frame::encode_parts(frame, max_frame).map_err(|error| unwritable(frame, &error))?;
     trace::sent(frame);
     Ok(encoded)
+}
+
+fn unwritable(frame: &Frame, error: &EncodeError) -> Error {
+    let kind = match error {
+        EncodeError::TooLarge { .. } => ErrorKind::FrameTooLarge,
+        EncodeError::Frame(_) => ErrorKind::InvalidArgument,
+    };
+    Error::new(kind, format!("a {} frame cannot be written: {error}", frame.frame_type.name()))
 }
 
 fn io_error(error: &std::io::Error) -> Error {

@@ -138,7 +138,8 @@ impl Call {
     /// Asks the handler to stop capturing: the live source behind the result stream with this name
     /// ([`StreamInfo::id`](crate::stream::StreamInfo)), or every one of the call. What it holds still
     /// comes, so go on reading; then the call ends by itself. Not a cancel. Never waits; nothing
-    /// happens if the call has ended or nothing of it is live.
+    /// happens if the call has ended, nothing of it is live, or the handler's end speaks the early form of
+    /// version 4, which has no such thing.
     pub fn close_stream(&self, stream: Option<&str>) {
         let flow = self.0.exchange.flow();
         let frame = Frame::close_stream(flow.id, flow.routing_id, stream);

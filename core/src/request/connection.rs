@@ -12,8 +12,8 @@ use crate::account::{Counters, StandingRequest};
 use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
-use crate::link::{Alarm, FrameReader, FrameWriter, Lanes};
+use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, Version};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS};
 use crate::model::accounting::fate_of;
 use crate::stream::Wire;
 use crate::sync::Arc;
@@ -22,8 +22,6 @@ use crate::wait::block_on;
 use crate::wait::owed::Owed;
 use crate::wait::watched::{Watched, until};
 
-/// Requests that may be live on one link.
-const REQUESTS: usize = 1024;
 /// How long what a peer wrote is still read once nothing can be written to it.
 const READ_OUT: Duration = Duration::from_millis(500);
 
@@ -119,6 +117,11 @@ impl Connection {
 
     pub(crate) fn limits(&self) -> Limits {
         self.wire.limits
+    }
+
+    /// What its two ends speak.
+    pub(crate) fn version(&self) -> Version {
+        self.wire.lanes.version()
     }
 
     pub(crate) fn live_requests(&self) -> usize {

@@ -12,7 +12,7 @@ use super::table::{Ending, Noted, Refused, Route, Routes, STREAMS};
 use super::tally::Way;
 use crate::account::Counters;
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, FrameType};
+use crate::frame::{FlowKey, Frame, FrameType, Version};
 use crate::model::accounting::DropReason;
 use crate::model::disposition::Disposition;
 use crate::model::phase::Phase;
@@ -196,6 +196,10 @@ impl Router {
                 return Ok(());
             }
         }
+        if let Some(version) = self.cannot_name(to.link, &frame) {
+            self.unnamed(asker, version, &frame);
+            return Ok(());
+        }
         for child in kin {
             self.cancel_child(child, &frame);
         }
@@ -224,6 +228,29 @@ impl Router {
             Ending::CreditViolation,
             &Error::new(ErrorKind::CreditViolation, message),
         );
+    }
+
+    /// The version of `link` if it has no way to say which output `frame` opens.
+    fn cannot_name(&self, link: LinkId, frame: &Frame) -> Option<Version> {
+        frame.output.as_ref()?;
+        match self.state.lock().ports.get(&link) {
+            Some(Port::Live(connection)) => {
+                Some(connection.version()).filter(|version| !version.names_outputs())
+            }
+            _ => None,
+        }
+    }
+
+    /// An output beside the main one, for who would take it for the main one: the request fails at both
+    /// ends.
+    fn unnamed(&self, asker: End, version: Version, start: &Frame) {
+        let output = start.output.as_deref().unwrap_or_default();
+        let message = format!(
+            "output {output:?} cannot be passed on: who asked speaks protocol version {version}, which has the main output alone"
+        );
+        let (kind, class) = (ErrorKind::Protocol, ErrorKind::Protocol.class());
+        let error = Error::with_code(kind, "VERSION_MISMATCH", class, message);
+        self.abort(asker, Ending::Err, &error);
     }
 
     /// How many chunks of the stream of `frame`, if it is one, wait for `link`, and their bytes.

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use sluicegate::frame::{CreditDirection, Frame, FrameType};
 use sluicegate::link::{FrameReader, FrameWriter};
 use sluicegate::{
-    Cap, Cartridge, Engine, Error, Limits, Manifest, MessageId, NetworkPolicy, Peer, Request, Value,
+    Cap, Cartridge, Engine, Error, Limits, Manifest, MessageId, NetworkPolicy, Peer, Request,
+    Value, Version,
 };
 
 /// One end of a link, driven by the test.
@@ -19,6 +20,7 @@ pub struct Raw {
     pub reader: FrameReader<UnixStream>,
     pub writer: FrameWriter<UnixStream>,
     pub socket: UnixStream,
+    version: Version,
     probes: u64,
 }
 
@@ -48,7 +50,14 @@ impl Raw {
     pub fn over(socket: UnixStream) -> Self {
         let handle = || socket.try_clone().expect("a second handle");
         let (reader, writer) = (FrameReader::new(handle()), FrameWriter::new(handle()));
-        Raw { reader, writer, socket, probes: u64::MAX }
+        Raw { reader, writer, socket, version: Version::default(), probes: u64::MAX }
+    }
+
+    /// Speaks `version` from now on, and takes no other.
+    pub fn speak(&mut self, version: Version) {
+        self.reader.set_version(version);
+        self.writer.set_version(version);
+        self.version = version;
     }
 
     /// A host of `cartridge`, before any handshake.
@@ -75,7 +84,7 @@ impl Raw {
 
     /// A host's half of the handshake.
     pub fn greet(&mut self, limits: Limits) -> Frame {
-        self.send(&Frame::hello(&limits, 6));
+        self.send(&Frame::hello(&limits, self.version.number()));
         self.expect(FrameType::Hello)
     }
 
@@ -126,7 +135,8 @@ impl Raw {
     }
 
     pub fn send(&mut self, frame: &Frame) {
-        self.writer.write(frame).expect("the other end reads");
+        let frame = frame.clone().with_version(self.version.number());
+        self.writer.write(&frame).expect("the other end reads");
     }
 
     /// Sends a body that no encoder would make.

@@ -2,13 +2,13 @@
 #![allow(dead_code)] // each test file uses a part of it
 
 use std::os::unix::net::UnixStream;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use sluicegate::frame::{Frame, FrameType};
 use sluicegate::link::socket_pair;
 use sluicegate::{
     Cap, Cartridge, EngineOptions, Error, Host, HostOptions, Limits, Manifest, Peer, Request,
-    Switch, SwitchOptions, Value,
+    Switch, SwitchOptions, Value, Version,
 };
 
 use crate::raw::{Closing, Raw};
@@ -70,15 +70,20 @@ pub fn join(switch: &Switch, host: &Host, name: &str) {
 
 /// Takes the far end of a raw peer into `switch`, while `greet` speaks for it.
 fn taken_in(switch: &Switch, name: &str, greet: impl FnOnce(&mut Raw)) -> Raw {
+    let (mut raw, joins) = joining(switch, name);
+    greet(&mut raw);
+    joins.join().expect("no panic").expect("joined");
+    raw
+}
+
+/// A raw peer that has said nothing yet to the switch that it joins.
+pub fn joining(switch: &Switch, name: &str) -> (Raw, JoinHandle<Result<(), Error>>) {
     let (near, far) = UnixStream::pair().expect("a pair of sockets");
     let (joining, name) = (switch.clone(), name.to_owned());
     let joins = thread::spawn(move || {
         joining.attach(&name, far.try_clone().expect("a second handle"), Closing(far))
     });
-    let mut raw = Raw::over(near);
-    greet(&mut raw);
-    joins.join().expect("no panic").expect("joined");
-    raw
+    (Raw::over(near), joins)
 }
 
 /// A caller of `switch`, driven by hand.
@@ -88,13 +93,27 @@ pub fn raw_caller(switch: &Switch, limits: Limits) -> Raw {
 
 /// A host of `switch` that offers one cap, driven by hand.
 pub fn raw_host(switch: &Switch, name: &str, limits: Limits, cap: &str) -> Raw {
+    raw_host_in(switch, name, limits, cap, Version::V6)
+}
+
+/// The same, of another version.
+pub fn raw_host_in(
+    switch: &Switch,
+    name: &str,
+    limits: Limits,
+    cap: &str,
+    version: Version,
+) -> Raw {
     let manifest = serde_json::json!({
         "installed_cartridges": [{"cap_groups": [{"caps": [{"urn": cap}]}]}],
     });
     let notice = Frame::relay_notify(manifest.to_string().into(), &limits);
     taken_in(switch, name, |raw| {
+        raw.speak(version);
         raw.send(&notice);
-        raw.expect(FrameType::Policy);
+        if version.has_policy() {
+            raw.expect(FrameType::Policy);
+        }
         raw.prove_identity();
     })
 }
