@@ -278,8 +278,7 @@ fn has_duplicate(entries: &[(Value, Value)]) -> bool {
 }
 
 /// Decodes a body of version [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION). A definite payload, and
-/// definite byte strings in the
-/// metadata, are slices of `body`, which they keep alive.
+/// definite byte strings in the metadata, are slices of `body`, which they keep alive.
 ///
 /// # Errors
 /// [`DecodeError::Cbor`] when the body is not well-formed, else [`DecodeError::Frame`] with the first rule
