@@ -1,7 +1,5 @@
 //! The plugin's runtime.
 
-use std::fs::File;
-use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
 use sluicegate::{Cap, Cartridge, Error, Manifest, Session};
@@ -14,6 +12,7 @@ use crate::offload::offload;
 use crate::op::taking;
 use crate::report::{self, ControlCore};
 use crate::request::{RequestCore, RequestOp};
+use crate::transport::files;
 
 /// One more output of a cap.
 #[derive(Clone, Debug, uniffi::Record)]
@@ -169,10 +168,4 @@ pub fn serve_descriptors(
     SessionOp::start::<Error>(offload("handshake", move || {
         cartridge.serve(reader, writer).map(|session| Arc::new(SessionCore(session)))
     }))
-}
-
-/// Both ends of a transport, owned from now on.
-pub(crate) fn files(reading: i32, writing: i32) -> (File, File) {
-    // SAFETY: the Swift side hands over open descriptors that it owns and does not use again.
-    unsafe { (File::from_raw_fd(reading), File::from_raw_fd(writing)) }
 }

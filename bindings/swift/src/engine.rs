@@ -7,7 +7,6 @@ use sluicegate::engine::Stalls;
 use sluicegate::{CapInfo, Command, Engine, EngineOptions, Error, NetworkPolicy, Peer, forward};
 
 use crate::call::CallCore;
-use crate::cartridge::files;
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::input::InputCore;
@@ -17,6 +16,7 @@ use crate::op::{CountOp, UnitOp, taking};
 use crate::output::OutputCore;
 use crate::report::{self, ControlCore, TextOp};
 use crate::request::ReasonOp;
+use crate::transport::files;
 
 /// Core's engine.
 #[derive(uniffi::Object)]

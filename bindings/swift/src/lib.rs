@@ -28,6 +28,7 @@ mod report;
 mod request;
 mod router;
 mod sync;
+mod transport;
 mod window;
 
 uniffi::setup_scaffolding!();

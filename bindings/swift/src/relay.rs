@@ -6,7 +6,6 @@ use std::time::Duration;
 use sluicegate::engine::Stalls;
 use sluicegate::{Address, Error, Host, HostOptions, Manifest, Switch, SwitchOptions};
 
-use crate::cartridge::files;
 use crate::engine::{CommandFacts, EngineCore, EngineFacts, PeerCore, PeerOp, PolicyFacts};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
@@ -15,6 +14,7 @@ use crate::offload::offload;
 use crate::op::UnitOp;
 use crate::report::{self, ControlCore, TextOp};
 use crate::request::ReasonOp;
+use crate::transport::files;
 
 /// Core's switch.
 #[derive(uniffi::Object)]
