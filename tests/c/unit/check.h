@@ -33,6 +33,8 @@ extern const check_case flow_more_cases[];
 extern const check_case flow_wire_cases[];
 extern const check_case flow_expect_cases[];
 extern const check_case flow_io_cases[];
+extern const check_case flow_table_cases[];
+extern const check_case flow_op_cases[];
 extern const check_case law_cases[];
 
 /* Notes a failure; the case goes on. Any thread. */
