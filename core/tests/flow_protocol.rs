@@ -297,3 +297,23 @@ fn an_outlet_is_an_iterator_and_dropping_it_cancels() {
     assert_eq!(squares.expect("no failure"), [0, 1, 4, 9]);
     scope.shutdown(SOON).expect("the endless source was cancelled");
 }
+
+/// A stage made of others has a name of its own, and the one that its user gives replaces it.
+#[test]
+fn a_given_name_replaces_a_stages_own() {
+    let scope = Scope::stepped("test", 1);
+    let names = |source: Source<u64>, sink: Sink<u64, ()>| {
+        source.to(sink).run(&scope).expect("runs");
+        let names: Vec<_> = scope.stages().iter().map(|stage| stage.name().to_owned()).collect();
+        scope.settle();
+        names
+    };
+    let plain = || Sink::ignore().map_mat(drop);
+    assert_eq!(names(Source::single(1), plain()), ["single", "ignore"]);
+    let given = Source::single(1).named("one");
+    assert_eq!(names(given, plain().named("nowhere")), ["one", "nowhere"]);
+    let inner = Source::single(1).named("one").called("more").named("all");
+    assert_eq!(names(inner, plain()), ["one", "ignore"], "what is within keeps its name");
+    let twice = Source::range(0..3).called("three");
+    assert_eq!(names(twice, plain()), ["three", "ignore"]);
+}

@@ -151,6 +151,15 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         Source::from_make(move |build| build.named(&name, |build| source.make(build)))
             .from(self.1.clone())
     }
+
+    /// The same under a name that is its own: one that its user [gives](Self::named) it replaces this. For
+    /// who makes stages out of others.
+    #[must_use]
+    pub fn called(&self, name: impl Into<String>) -> Self {
+        let (source, name) = (self.clone(), name.into());
+        Source::from_make(move |build| build.called(&name, |build| source.make(build)))
+            .from(self.1.clone())
+    }
 }
 
 impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
@@ -243,6 +252,15 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         Flow::from_make(move |build, up| build.named(&name, |build| flow.make(build, up)))
             .through(self.1.clone())
     }
+
+    /// The same under a name that is its own: one that its user [gives](Self::named) it replaces this. For
+    /// who makes stages out of others.
+    #[must_use]
+    pub fn called(&self, name: impl Into<String>) -> Self {
+        let (flow, name) = (self.clone(), name.into());
+        Flow::from_make(move |build, up| build.called(&name, |build| flow.make(build, up)))
+            .through(self.1.clone())
+    }
 }
 
 impl<I: Send + 'static, M: 'static> Sink<I, M> {
@@ -276,6 +294,15 @@ impl<I: Send + 'static, M: 'static> Sink<I, M> {
     pub fn named(&self, name: impl Into<String>) -> Self {
         let (sink, name) = (self.clone(), name.into());
         Sink::from_make(move |build, up| build.named(&name, |build| sink.make(build, up)))
+            .through(self.1.clone())
+    }
+
+    /// The same under a name that is its own: one that its user [gives](Self::named) it replaces this. For
+    /// who makes stages out of others.
+    #[must_use]
+    pub fn called(&self, name: impl Into<String>) -> Self {
+        let (sink, name) = (self.clone(), name.into());
+        Sink::from_make(move |build, up| build.called(&name, |build| sink.make(build, up)))
             .through(self.1.clone())
     }
 }

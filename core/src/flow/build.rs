@@ -13,7 +13,9 @@ pub struct Build {
     scope: Arc<ScopeCore>,
     islands: Vec<NewIsland>,
     views: Vec<Arc<StageView>>,
+    /// Given by users, and what stages call themselves; each the outermost first.
     names: Vec<String>,
+    kinds: Vec<String>,
     joins: Vec<Join>,
 }
 
@@ -34,6 +36,7 @@ impl Build {
                 islands: Vec::new(),
                 views: Vec::new(),
                 names: Vec::new(),
+                kinds: Vec::new(),
                 joins: Vec::new(),
             }),
         }
@@ -41,7 +44,8 @@ impl Build {
 
     /// A meter for a stage of kind `kind`, or of the name that was given for it.
     pub(super) fn meter(&mut self, kind: &str, stage: Stage) -> Meter {
-        let name = self.names.last().cloned().unwrap_or_else(|| kind.to_owned());
+        let given = self.names.last().or(self.kinds.first());
+        let name = given.cloned().unwrap_or_else(|| kind.to_owned());
         let meter = Meter::new(name, stage);
         self.views.push(Arc::clone(meter.view()));
         meter
@@ -52,6 +56,15 @@ impl Build {
         self.names.push(name.to_owned());
         let result = build(self);
         self.names.pop();
+        result
+    }
+
+    /// Builds what calls itself `kind`, unless a name was given or it is part of what calls itself
+    /// something else.
+    pub(super) fn called<R>(&mut self, kind: &str, build: impl FnOnce(&mut Build) -> R) -> R {
+        self.kinds.push(kind.to_owned());
+        let result = build(self);
+        self.kinds.pop();
         result
     }
 

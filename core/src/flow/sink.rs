@@ -230,7 +230,7 @@ impl<T: Send + 'static> Sink<T, Completion<()>> {
     /// Asks for everything and keeps nothing.
     #[must_use]
     pub fn ignore() -> Self {
-        Self::foreach(drop).named("ignore")
+        Self::foreach(drop).called("ignore")
     }
 }
 

@@ -99,7 +99,7 @@ impl<T: Send + 'static> Source<T> {
     where
         T: Clone + Sync,
     {
-        Source::iter(std::iter::once(element)).named("single")
+        Source::iter(std::iter::once(element)).called("single")
     }
 
     /// The same element again and again, without an end.
@@ -108,7 +108,7 @@ impl<T: Send + 'static> Source<T> {
     where
         T: Clone + Sync,
     {
-        Source::iter(std::iter::repeat(element)).named("repeat")
+        Source::iter(std::iter::repeat(element)).called("repeat")
     }
 
     /// No element, and the end.
@@ -151,7 +151,7 @@ impl Source<u64> {
     /// The numbers of `range`, one by one.
     #[must_use]
     pub fn range(range: std::ops::Range<u64>) -> Self {
-        Source::iter(range).named("range")
+        Source::iter(range).called("range")
     }
 }
 

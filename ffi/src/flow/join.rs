@@ -47,7 +47,7 @@ pub unsafe extern "C" fn sluice_source_zip(
     guard(|| {
         let sources = all(sources, count, |source| source.0.clone())?;
         let zipped = Core::combine(sources).map_mat(flat);
-        put_source(out, zipped.named("zip").via(lists()))
+        put_source(out, zipped.called("zip").via(lists()))
     })
 }
 
@@ -183,6 +183,6 @@ pub unsafe extern "C" fn sluice_sink_partition(
         let branches = all(sinks, count, |sink| bare.to(sink.0.clone()))?;
         let options = fan(options)?;
         let one = CoreSink::partition_with(branches, options, |(at, _): &(usize, Held)| *at);
-        border::put_new(out, Sink(chosen.to(one).map_mat(flat).named("partition")))
+        border::put_new(out, Sink(chosen.to(one).map_mat(flat).called("partition")))
     })
 }

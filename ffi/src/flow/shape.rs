@@ -151,7 +151,7 @@ pub unsafe extern "C" fn sluice_flow_conflate(
             folder.fold(&state?, &held)
         });
         let known: Core<Held, Held> = conflate.via(Core::try_map(|state| state));
-        put_flow(out, &known.named("conflate"))
+        put_flow(out, &known.called("conflate"))
     })
 }
 

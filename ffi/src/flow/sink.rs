@@ -83,7 +83,7 @@ pub unsafe extern "C" fn sluice_sink_fold(
         // Its own stage for the states, whose errors fail the stream; the sink keeps the last one.
         let states =
             Flow::try_fold(first.clone(), move |state: Held, held| folder.fold(&state, &held));
-        let sink = states.to(Core::fold(first, |_, state| state)).named("fold");
+        let sink = states.to(Core::fold(first, |_, state| state)).called("fold");
         put_sink(out, &sink, |done| Mat::Done(Done::One(done)))
     })
 }

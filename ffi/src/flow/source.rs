@@ -89,7 +89,7 @@ pub unsafe extern "C" fn sluice_source_pull(
             let puller = opener.open()?;
             Ok(std::iter::from_fn(move || puller.pull().transpose()))
         });
-        put_source(out, plain(&source.named("pull")))
+        put_source(out, plain(&source.called("pull")))
     })
 }
 
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn sluice_source_range(
     guard(|| {
         let source =
             Core::try_iter(move || Ok((first..end).map(|number| Ok(Held::number(number)))));
-        put_source(out, plain(&source.named("range")))
+        put_source(out, plain(&source.called("range")))
     })
 }
 

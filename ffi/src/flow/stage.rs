@@ -93,7 +93,7 @@ pub unsafe extern "C" fn sluice_flow_tap(observer: *const Observer, out: *mut *m
     guard(|| {
         let observer = Callback::take(observer)?;
         let tap = Core::try_map(move |held| observer.look(&held).map(|()| held));
-        put_flow(out, &tap.named("tap"))
+        put_flow(out, &tap.called("tap"))
     })
 }
 

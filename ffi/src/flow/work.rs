@@ -59,7 +59,7 @@ pub unsafe extern "C" fn sluice_flow_recover(
         let recover: Core<Result<Held, Error>, Result<Held, Error>> =
             Core::recover(move |failure: &Error| recoverer.recover(failure).transpose());
         let known = Core::map(Ok).via(recover).via(Core::try_map(|element| element));
-        put_flow(out, &known.named("recover"))
+        put_flow(out, &known.called("recover"))
     })
 }
 

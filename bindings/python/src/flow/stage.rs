@@ -86,7 +86,7 @@ impl FlowStage {
     #[pyo3(signature = (look, /))]
     fn tap(look: Function) -> Self {
         let tap = CoreFlow::try_map(move |input| look.look(&input).map(|()| input));
-        Self::plain(&tap.named("tap"))
+        Self::plain(&tap.called("tap"))
     }
 
     #[staticmethod]
@@ -190,7 +190,7 @@ impl FlowStage {
     #[staticmethod]
     fn flatten() -> Self {
         let many = CoreFlow::try_expand(|input: Element| inside(|py| Pull::new(input.bind(py))));
-        Self::plain(&many.named("flatten").via(or_fail()))
+        Self::plain(&many.called("flatten").via(or_fail()))
     }
 
     #[staticmethod]
@@ -256,7 +256,7 @@ impl FlowStage {
             });
             answer.transpose()
         });
-        Self::plain(&CoreFlow::map(Ok).named("recover").via(recover).via(or_fail()))
+        Self::plain(&CoreFlow::map(Ok).called("recover").via(recover).via(or_fail()))
     }
 
     #[staticmethod]

@@ -171,7 +171,7 @@ pub fn flow_conflate(seed: Arc<dyn Function>, fold: Arc<dyn Function>) -> Arc<Fl
         move |first: Element| seed.one(&[&first]),
         move |state: Result<Element, Error>, next: Element| fold.one(&[&state?, &next]),
     );
-    flow(conflate.via(CoreFlow::try_map(|state: Result<Element, Error>| state).named("conflate")))
+    flow(conflate.via(CoreFlow::try_map(|state: Result<Element, Error>| state).called("conflate")))
 }
 
 /// Says what stands in for a failure.
