@@ -1,9 +1,13 @@
 //! Errors on their way to Swift and back: the facts of core's error, nothing added.
 
-use sluicegate::{AttributionClass, Error, ErrorKind};
+use std::sync::Arc;
+
+use sluicegate::{AttributionClass, Cause, Error, ErrorKind};
+
+use crate::flow::CauseCore;
 
 /// The facts of an error or of a reason.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+#[derive(Clone, Debug, uniffi::Record)]
 pub struct Fault {
     /// Number of the kind, from core's table.
     pub number: i32,
@@ -13,10 +17,12 @@ pub struct Fault {
     pub class: String,
     /// The sentence for a person.
     pub message: String,
+    /// What a function of Swift's threw, if that is what it came from. No link carries it.
+    pub cause: Option<Arc<CauseCore>>,
 }
 
 /// What an exported call throws.
-#[derive(Clone, Debug, PartialEq, Eq, uniffi::Error)]
+#[derive(Clone, Debug, uniffi::Error)]
 pub enum Failure {
     /// Core refused or failed.
     Core {
@@ -41,6 +47,7 @@ impl From<&Error> for Fault {
             code: error.code().to_owned(),
             class: error.class().as_str().to_owned(),
             message: error.message().to_owned(),
+            cause: error.cause().cloned().and_then(|cause| cause.downcast().ok()),
         }
     }
 }
@@ -54,7 +61,11 @@ impl From<Fault> for Error {
             .find(|kind| kind.number() == fault.number)
             .unwrap_or(ErrorKind::Remote);
         let class = fault.class.parse().unwrap_or(AttributionClass::Internal);
-        Error::with_code(kind, fault.code, class, fault.message)
+        let error = Error::with_code(kind, fault.code, class, fault.message);
+        match fault.cause {
+            None => error,
+            Some(cause) => error.with_cause(cause as Cause),
+        }
     }
 }
 

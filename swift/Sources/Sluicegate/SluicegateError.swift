@@ -89,15 +89,20 @@ public struct SluicegateError: Error, Sendable, Hashable {
   public var attributionClass: AttributionClass
   /// The sentence for a person.
   public var message: String
+  /// What a function of yours threw, if that is what failed a stream: the very error, in this process.
+  /// Two errors that differ in their causes alone are the same.
+  public var cause: (any Error)?
 
   /// An error of `kind`. Code and class are the kind's own unless they are given.
   public init(
-    _ kind: Kind, _ message: String, code: String? = nil, class: AttributionClass? = nil
+    _ kind: Kind, _ message: String, code: String? = nil, class: AttributionClass? = nil,
+    cause: (any Error)? = nil
   ) {
     self.kind = kind
     self.message = message
     self.code = code ?? kind.code
     self.attributionClass = `class` ?? kind.attributionClass
+    self.cause = cause
   }
 
   /// An error that ends a request with a code of your own: what a handler throws so that its caller
@@ -127,6 +132,20 @@ extension SluicegateError.Kind {
   static let table = Dictionary(uniqueKeysWithValues: errorKinds().map { ($0.number, $0) })
 }
 
+extension SluicegateError {
+  public static func == (left: Self, right: Self) -> Bool {
+    (left.kind, left.code, left.attributionClass, left.message)
+      == (right.kind, right.code, right.attributionClass, right.message)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    hasher.combine(code)
+    hasher.combine(attributionClass)
+    hasher.combine(message)
+  }
+}
+
 extension SluicegateError: CustomStringConvertible {
   public var description: String {
     switch (code.isEmpty, message.isEmpty) {
@@ -142,7 +161,8 @@ extension SluicegateError {
   init(_ fault: Fault) {
     self.init(
       Kind(rawValue: fault.number) ?? .remote, fault.message, code: fault.code,
-      class: AttributionClass(rawValue: fault.class) ?? .internal)
+      class: AttributionClass(rawValue: fault.class) ?? .internal,
+      cause: fault.cause.map { look($0.token(), as: Cause.self).error })
   }
 
   /// The facts of any error, for core: what a handler threw, a reason to close with.
@@ -156,8 +176,14 @@ extension SluicegateError {
 
   var fault: Fault {
     Fault(
-      number: kind.rawValue, code: code, class: attributionClass.rawValue, message: message)
+      number: kind.rawValue, code: code, class: attributionClass.rawValue, message: message,
+      cause: cause.map { CauseCore(token: give(Cause(error: $0))) })
   }
+}
+
+/// An error on its way through core.
+private struct Cause: Sendable {
+  let error: any Error
 }
 
 /// Runs a call into core and turns what it throws into the public error.

@@ -1374,6 +1374,147 @@ public func FfiConverterTypeCallCore_lower(_ value: CallCore) -> UInt64 {
 
 
 /**
+ * An error of Swift's, as a token that is this side's until it is dropped.
+ */
+public protocol CauseCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The token, lent for as long as this is held.
+     */
+    func token()  -> UInt64
+
+}
+/**
+ * An error of Swift's, as a token that is this side's until it is dropped.
+ */
+open class CauseCore: CauseCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_causecore(self.handle, $0) }
+    }
+    /**
+     * Takes a token over.
+     */
+public convenience init(token: UInt64) {
+    let handle =
+        try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_causecore_new(
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_causecore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The token, lent for as long as this is held.
+     */
+open func token() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_causecore_token(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeCauseCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = CauseCore
+
+    public static func lift(_ handle: UInt64) throws -> CauseCore {
+        return CauseCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: CauseCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> CauseCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: CauseCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCauseCore_lift(_ handle: UInt64) throws -> CauseCore {
+    return try FfiConverterTypeCauseCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCauseCore_lower(_ value: CauseCore) -> UInt64 {
+    return FfiConverterTypeCauseCore.lower(value)
+}
+
+
+
+
+
+
+/**
  * A value that comes once.
  */
 public protocol CompletionCoreProtocol: AnyObject, Sendable {
@@ -6417,6 +6558,16 @@ public protocol MergeHubCoreProtocol: AnyObject, Sendable {
     func complete()
 
     /**
+     * Producers that have failed.
+     */
+    func failures()  -> UInt64
+
+    /**
+     * What the last of them failed with.
+     */
+    func lastFailure()  -> Fault?
+
+    /**
      * A sink into the source.
      */
     func sink()  -> SinkCore
@@ -6487,6 +6638,30 @@ open func complete()  {try! rustCall() {
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 }
+}
+
+    /**
+     * Producers that have failed.
+     */
+open func failures() -> UInt64  {
+    return try!  FfiConverterUInt64.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_mergehubcore_failures(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * What the last of them failed with.
+     */
+open func lastFailure() -> Fault?  {
+    return try!  FfiConverterOptionTypeFault.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_mergehubcore_last_failure(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
 }
 
     /**
@@ -11394,6 +11569,11 @@ public func FfiConverterTypeShuffleCore_lower(_ value: ShuffleCore) -> UInt64 {
  */
 public protocol SinkCoreProtocol: AnyObject, Sendable {
 
+    /**
+     * The same sink, which runs once; another run fails with `AlreadySubscribed` and this message.
+     */
+    func once(message: String)  -> SinkCore
+
 }
 /**
  * A sink.
@@ -11450,6 +11630,19 @@ open class SinkCore: SinkCoreProtocol, @unchecked Sendable {
 
 
 
+
+    /**
+     * The same sink, which runs once; another run fails with `AlreadySubscribed` and this message.
+     */
+open func once(message: String) -> SinkCore  {
+    return try!  FfiConverterTypeSinkCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sinkcore_once(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(message),uniffiCallStatus
+    )
+})
+}
 
 
 
@@ -11520,6 +11713,11 @@ public protocol SourceCoreProtocol: AnyObject, Sendable {
      * This source, then `flow`.
      */
     func via(flow: FlowCore)  -> SourceCore
+
+    /**
+     * The same source, which runs once; another run fails with `AlreadySubscribed` and this message.
+     */
+    func once(message: String)  -> SourceCore
 
 }
 /**
@@ -11613,6 +11811,19 @@ open func via(flow: FlowCore) -> SourceCore  {
     uniffi_sluicegate_swift_fn_method_sourcecore_via(
             self.uniffiCloneHandle(),
         FfiConverterTypeFlowCore_lower(flow),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The same source, which runs once; another run fails with `AlreadySubscribed` and this message.
+     */
+open func once(message: String) -> SourceCore  {
+    return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_sourcecore_once(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(message),uniffiCallStatus
     )
 })
 }
@@ -13618,7 +13829,7 @@ public func FfiConverterTypeEngineFacts_lower(_ value: EngineFacts) -> RustBuffe
 /**
  * The facts of an error or of a reason.
  */
-public struct Fault: Equatable, Hashable {
+public struct Fault {
     /**
      * Number of the kind, from core's table.
      */
@@ -13635,6 +13846,10 @@ public struct Fault: Equatable, Hashable {
      * The sentence for a person.
      */
     public var message: String
+    /**
+     * What a function of Swift's threw, if that is what it came from. No link carries it.
+     */
+    public var cause: CauseCore?
 
     // Default memberwise initializers are never public by default, so we
     // declare one manually.
@@ -13650,11 +13865,15 @@ public struct Fault: Equatable, Hashable {
          */`class`: String,
         /**
          * The sentence for a person.
-         */message: String) {
+         */message: String,
+        /**
+         * What a function of Swift's threw, if that is what it came from. No link carries it.
+         */cause: CauseCore?) {
         self.number = number
         self.code = code
         self.`class` = `class`
         self.message = message
+        self.cause = cause
     }
 
 
@@ -13676,7 +13895,8 @@ public struct FfiConverterTypeFault: FfiConverterRustBuffer {
                 number: FfiConverterInt32.read(from: &buf),
                 code: FfiConverterString.read(from: &buf),
                 class: FfiConverterString.read(from: &buf),
-                message: FfiConverterString.read(from: &buf)
+                message: FfiConverterString.read(from: &buf),
+                cause: FfiConverterOptionTypeCauseCore.read(from: &buf)
         )
     }
 
@@ -13685,6 +13905,7 @@ public struct FfiConverterTypeFault: FfiConverterRustBuffer {
         FfiConverterString.write(value.code, into: &buf)
         FfiConverterString.write(value.`class`, into: &buf)
         FfiConverterString.write(value.message, into: &buf)
+        FfiConverterOptionTypeCauseCore.write(value.cause, into: &buf)
     }
 }
 
@@ -15251,7 +15472,7 @@ public func FfiConverterTypeEventFacts_lower(_ value: EventFacts) -> RustBuffer 
  * What an exported call throws.
  */
 public
-enum Failure: Swift.Error, Equatable, Hashable, Foundation.LocalizedError {
+enum Failure: Swift.Error, Foundation.LocalizedError {
 
 
 
@@ -15687,7 +15908,7 @@ public func FfiConverterTypeMergeFacts_lower(_ value: MergeFacts) -> RustBuffer 
  * What became of an element that was offered.
  */
 
-public enum OfferFacts: Equatable, Hashable {
+public enum OfferFacts {
 
     /**
      * It is in the queue.
@@ -15788,7 +16009,7 @@ public func FfiConverterTypeOfferFacts_lower(_ value: OfferFacts) -> RustBuffer 
  * What an element is on the wire.
  */
 
-public enum Outgoing: Equatable, Hashable {
+public enum Outgoing {
 
     /**
      * An item.
@@ -15994,7 +16215,7 @@ public func FfiConverterTypeOverflowFacts_lower(_ value: OverflowFacts) -> RustB
  * What one page holds. Tokens in it are handed over.
  */
 
-public enum PageReply: Equatable, Hashable {
+public enum PageReply {
 
     /**
      * A page.
@@ -16170,7 +16391,7 @@ public func FfiConverterTypePolicyFacts_lower(_ value: PolicyFacts) -> RustBuffe
  * What a subscriber received.
  */
 
-public enum ProbeEvent: Equatable, Hashable {
+public enum ProbeEvent {
 
     /**
      * An element, lent for as long as the operation is held.
@@ -16267,7 +16488,7 @@ public func FfiConverterTypeProbeEvent_lower(_ value: ProbeEvent) -> RustBuffer 
  * What a function of Swift's answers. Tokens in it are handed over.
  */
 
-public enum Reply: Equatable, Hashable {
+public enum Reply {
 
     /**
      * Yes, or done.
@@ -16585,6 +16806,30 @@ fileprivate struct FfiConverterOptionData: FfiConverterRustBuffer {
         switch try readInt(&buf) as Int8 {
         case 0: return nil
         case 1: return try FfiConverterData.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+fileprivate struct FfiConverterOptionTypeCauseCore: FfiConverterRustBuffer {
+    typealias SwiftType = CauseCore?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeCauseCore.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeCauseCore.read(from: &buf)
         default: throw UniffiInternalError.unexpectedOptionalTag
         }
     }
@@ -17650,6 +17895,22 @@ public func flowBatch(n: UInt64, withinMicros: UInt64?, pack: Function)throws  -
 })
 }
 /**
+ * Groups of at most `limit` bytes, as `size` tells them; a larger element is a group of its own.
+ *
+ * # Errors
+ * `InvalidArgument` for 0 bytes.
+ */
+public func flowBatchBytes(limit: UInt64, size: Function, pack: Function)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_batch_bytes(
+        FfiConverterUInt64.lower(limit),
+        FfiConverterTypeFunction_lower(size),
+        FfiConverterTypeFunction_lower(pack),uniffiCallStatus
+    )
+})
+}
+/**
  * A fold of what came before it was wanted.
  */
 public func flowConflate(seed: Function, fold: Function) -> FlowCore  {
@@ -18260,6 +18521,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_flow_batch() != 29621) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_flow_batch_bytes() != 46155) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_flow_conflate() != 30918) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -18584,6 +18848,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_graphcore_run() != 34592) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_sinkcore_once() != 13868) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_sourcecore_named() != 25625) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -18591,6 +18858,12 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sourcecore_via() != 55296) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_sourcecore_once() != 44095) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_causecore_token() != 23713) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_function_call() != 31558) {
@@ -18615,6 +18888,12 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_mergehubcore_complete() != 61030) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_mergehubcore_failures() != 32738) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_mergehubcore_last_failure() != 53690) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_mergehubcore_sink() != 17990) {
@@ -19137,6 +19416,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_enginecore_new() != 40188) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_constructor_causecore_new() != 1838) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_promisecore_new() != 43867) {

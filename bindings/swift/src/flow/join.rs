@@ -9,7 +9,7 @@ use sluicegate::flow::{EdgeOptions, Flow as CoreFlow, Hub, HubOptions, HubPolicy
 use super::blueprint::{EdgeFacts, FlowCore, OverflowFacts, SinkCore, SourceCore, plain};
 use super::element::{Called, Element, Function};
 use super::mats::{Mat, Mats};
-use crate::error::Failure;
+use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 
 fn bare(source: &Arc<SourceCore>) -> Source<Element> {
@@ -206,6 +206,16 @@ impl MergeHubCore {
     /// No more producers.
     pub fn complete(&self) {
         quiet((), || self.0.complete());
+    }
+
+    /// Producers that have failed.
+    pub fn failures(&self) -> u64 {
+        quiet(0, || self.0.failures())
+    }
+
+    /// What the last of them failed with.
+    pub fn last_failure(&self) -> Option<Fault> {
+        quiet(None, || self.0.last_failure().map(|error| Fault::from(&error)))
     }
 }
 

@@ -4,10 +4,12 @@
 //! run yields crosses as a list, in the order of the stages; Swift knows the types.
 
 mod blueprint;
+mod cause;
 mod element;
 mod group;
 mod join;
 mod mats;
+mod once;
 mod probe;
 mod promise;
 mod run;
@@ -16,3 +18,5 @@ mod source;
 mod stage;
 mod testkit;
 mod wire;
+
+pub(crate) use cause::CauseCore;

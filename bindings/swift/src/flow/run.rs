@@ -9,6 +9,7 @@ use sluicegate::{Error, ErrorKind};
 use super::blueprint::GraphCore;
 use super::element::{Element, own};
 use super::mats::{Mat, Mats};
+use super::once;
 use super::promise::{CompletionCore, ElementsOp};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
@@ -35,7 +36,7 @@ impl GraphCore {
             let scope = scope.0.lock().clone();
             let scope = scope
                 .ok_or_else(|| Error::new(ErrorKind::ScopeShutDown, "the scope was shut down"))?;
-            Ok::<_, Error>(Arc::new(RunCore(self.0.run(&scope)?)))
+            Ok::<_, Error>(Arc::new(RunCore(once::running(|| self.0.run(&scope))?)))
         })
     }
 }

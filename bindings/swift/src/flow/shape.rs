@@ -7,7 +7,7 @@ use sluicegate::Error;
 use sluicegate::flow::Flow as CoreFlow;
 
 use super::blueprint::FlowCore;
-use super::element::{Called, Element, Function};
+use super::element::{Called, Element, Function, sizes};
 use super::stage::flow;
 use crate::error::{Failure, Fault};
 use crate::guard::guard;
@@ -42,6 +42,22 @@ pub fn flow_batch(
             None => CoreFlow::batch(n)?,
             Some(within) => CoreFlow::batch_within(n, micros(within))?,
         };
+        Ok::<_, Error>(flow(packed(groups, pack)))
+    })
+}
+
+/// Groups of at most `limit` bytes, as `size` tells them; a larger element is a group of its own.
+///
+/// # Errors
+/// `InvalidArgument` for 0 bytes.
+#[uniffi::export]
+pub fn flow_batch_bytes(
+    limit: u64,
+    size: Arc<dyn Function>,
+    pack: Arc<dyn Function>,
+) -> Result<Arc<FlowCore>, Failure> {
+    guard(|| {
+        let groups = CoreFlow::batch_bytes(limit, sizes(Some(size)))?;
         Ok::<_, Error>(flow(packed(groups, pack)))
     })
 }

@@ -38,8 +38,9 @@ func look<Value: Sendable>(_ token: UInt64, as type: Value.Type = Value.self) ->
 func thrownFault(_ error: any Error) -> Fault {
   switch error {
   case let error as SluicegateError: error.fault
-  case is CancellationError: SluicegateError(.cancelled, "the task was cancelled").fault
-  default: SluicegateError(.stageFailed, String(describing: error)).fault
+  case is CancellationError:
+    SluicegateError(.cancelled, "the task was cancelled", cause: error).fault
+  default: SluicegateError(.stageFailed, String(describing: error), cause: error).fault
   }
 }
 

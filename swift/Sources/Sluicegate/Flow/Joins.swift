@@ -131,7 +131,8 @@ public final class Hub<Element: Sendable>: Sendable {
   }
 }
 
-/// One running source that many feed, each by an edge of its own and in turns.
+/// One running source that many feed, each by an edge of its own and in turns. A producer that fails
+/// leaves the others running, and is counted.
 public final class MergeHub<Element: Sendable>: Sendable {
   private let core: MergeHubCore
   init(_ core: MergeHubCore) { self.core = core }
@@ -141,6 +142,12 @@ public final class MergeHub<Element: Sendable>: Sendable {
 
   /// No more producers: the source completes with the last that is attached.
   public func complete() { core.complete() }
+
+  /// Producers that have failed so far.
+  public var failures: UInt64 { core.failures() }
+
+  /// What the last of them failed with; `nil` if none has.
+  public var lastFailure: SluicegateError? { core.lastFailure().map { SluicegateError($0) } }
 }
 
 extension Source where Mat == MergeHub<Out> {

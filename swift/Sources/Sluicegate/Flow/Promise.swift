@@ -111,8 +111,8 @@ public final class Promise<Value: Sendable>: Sendable {
   /// Keeps the promise. False if it was settled before: nothing changes.
   public func trySucceed(_ value: Value) -> Bool { core.trySuccess(token: give(value)) }
 
-  /// Fails the promise: with a ``SluicegateError`` as it is, with any other error as kind `stageFailed`.
-  /// False if it was settled before.
+  /// Fails the promise: with a ``SluicegateError`` as it is, with any other error as the
+  /// ``SluicegateError/cause`` of one of kind `stageFailed`. False if it was settled before.
   public func tryFail(_ error: any Error) -> Bool {
     core.tryFailure(fault: thrownFault(error))
   }
