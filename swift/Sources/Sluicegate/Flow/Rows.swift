@@ -56,8 +56,10 @@ extension Source where Mat == NotUsed {
     return Source(core, .none())
   }
 
-  /// The elements of `elements`, iterated anew by each run, in tasks. At most one is awaited at a time,
-  /// and at most one ahead of what is asked for; the task is cancelled when the stream ends first.
+  /// The elements of `elements`, iterated anew by each run, in tasks: how an `AsyncStream` or another
+  /// channel feeds a pipeline. One is awaited for each that is asked for, one at a time, and none is read
+  /// ahead; the task is cancelled when the stream ends first. ``Sink/outlet(_:)`` is the way back, from a
+  /// pipeline to an asynchronous sequence.
   public static func iterating<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Self where Elements.Element == Out {

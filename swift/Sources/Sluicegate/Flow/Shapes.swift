@@ -13,6 +13,21 @@ extension Flow where Out == [In], Mat == NotUsed {
     return Flow(core, .none())
   }
 
+  /// Groups of at most `limit` bytes, as `size` tells them; a larger element is a group of its own.
+  /// Elements are asked for one by one, while a group is wanted; one at most is held that belongs to the
+  /// next group.
+  ///
+  /// Throws `invalidArgument` for 0 bytes.
+  public static func batch(
+    bytes limit: UInt64, size: @escaping @Sendable (In) -> UInt64
+  ) throws(SluicegateError) -> Self {
+    let pack = Calling.packing { (group: [In]) in group }
+    let core = try translating {
+      try flowBatchBytes(limit: limit, size: Calling.sizing(size), pack: pack)
+    }
+    return Flow(core, .none())
+  }
+
   /// Windows of `size` elements that begin every `step` elements.
   ///
   /// Throws `invalidArgument` for 0.
@@ -144,6 +159,11 @@ extension Source {
   public func batch(_ n: UInt64, within: Duration? = nil) throws(SluicegateError) -> Source<[Out], Mat> {
     via(try .batch(n, within: within))
   }
+
+  /// ``Flow/batch(bytes:size:)`` behind this source.
+  public func batch(
+    bytes limit: UInt64, size: @escaping @Sendable (Out) -> UInt64
+  ) throws(SluicegateError) -> Source<[Out], Mat> { via(try .batch(bytes: limit, size: size)) }
 
   /// ``Flow/sliding(_:step:)`` behind this source.
   public func sliding(_ size: UInt64, step: UInt64 = 1) throws(SluicegateError) -> Source<[Out], Mat> {

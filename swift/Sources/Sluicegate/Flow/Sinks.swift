@@ -41,7 +41,8 @@ extension Sink {
     Sink(sinkIgnore()) { _ in () }
   }
 
-  /// Elements taken by hand, through an edge: the pipeline runs ahead by its capacity.
+  /// Elements taken by hand, through an edge: the pipeline runs ahead by its capacity. The ``Outlet`` is
+  /// an asynchronous sequence, so this is the sink into a channel.
   ///
   /// Throws `invalidArgument` for a capacity of 0.
   public static func outlet(
