@@ -7,14 +7,15 @@ mod support;
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use raw::Raw;
 use sluicegate::frame::{Frame, FrameType};
 use sluicegate::link::FrameReader;
-use sluicegate::{AttributionClass, Cap, Cartridge, ErrorKind, Manifest};
+use sluicegate::{AttributionClass, Cap, Cartridge, ErrorKind, Manifest, MessageId, Value};
 use support::{ECHO, echo, engine, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(40);
@@ -199,5 +200,68 @@ fn hz_c12_a_length_within_the_limit_reserves_little() {
                 ErrorKind::Malformed
             );
         }
+    });
+}
+
+/// HZ-C09: opening and cancelling as fast as possible costs bounded memory, every request is answered
+/// once, and who behaves on the same link is served.
+#[test]
+fn hz_c09_rapid_open_and_cancel_is_bounded() {
+    const PAIRS: u64 = 40_000;
+    const EVERY: u64 = 1000; // pairs for each good request
+    const VALUES: u64 = 3;
+    // A kilobyte that stays of each is over this at the end.
+    bounded("rapid cancels", 32 * MIB, |look| {
+        let running_now = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&running_now);
+        let (raw, running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), move |request| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let ended = echo(request);
+            count.fetch_sub(1, Ordering::SeqCst);
+            ended
+        });
+        let Raw { mut reader, mut writer, socket, .. } = raw;
+        let abuser = thread::spawn(move || {
+            (0..PAIRS).try_for_each(|id| {
+                writer.write(&Frame::req(id.into(), None, ECHO, "application/cbor"))?;
+                writer.write(&Frame::cancel(id.into(), None, false))?;
+                if id % EVERY != 0 {
+                    return Ok(());
+                }
+                let good = MessageId::Uint(PAIRS + id);
+                writer.write(&Frame::req(good, None, ECHO, "application/cbor"))?;
+                writer.write(&Frame::stream_start(good, None, "in", "media:blob"))?;
+                for n in 0..VALUES {
+                    let value = Value::Uint(n).encode().into();
+                    writer.write(&Frame::chunk(good, None, "in", n, value))?;
+                }
+                writer.write(&Frame::stream_end(good, None, "in", Some(VALUES)))?;
+                writer.write(&Frame::end(good, None))
+            })
+        });
+        let (mut cancelled, mut served, mut echoed) = (0, 0, 0);
+        while cancelled < PAIRS || served < PAIRS / EVERY {
+            let frame = reader.read().expect("a whole frame").expect("the link lives");
+            let good = matches!(frame.id, MessageId::Uint(id) if id >= PAIRS);
+            echoed += u64::from(good && frame.frame_type == FrameType::Chunk);
+            match (frame.is_terminal(), good) {
+                (true, true) => {
+                    assert_eq!(frame.exit_code(), Some(0), "{frame:?}");
+                    served += 1;
+                    look();
+                }
+                (true, false) => {
+                    assert_eq!(frame.error_code(), Some("CANCELLED"), "{frame:?}");
+                    cancelled += 1;
+                }
+                (false, _) => {}
+            }
+        }
+        assert_eq!((cancelled, served), (PAIRS, PAIRS / EVERY), "each is answered once");
+        assert_eq!(echoed, served * VALUES);
+        abuser.join().expect("no panic").expect("written");
+        socket.shutdown(std::net::Shutdown::Both).expect("open");
+        running.join().expect("no panic").expect("a host that closes is no error");
+        assert_eq!(running_now.load(Ordering::SeqCst), 0, "every handler has ended");
     });
 }

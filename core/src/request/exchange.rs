@@ -180,6 +180,9 @@ impl Exchange {
         let duty = self.state.with(|state| {
             let (stage, duty) = state.stage.cancel();
             state.stage = stage;
+            if duty == Duty::SendErr {
+                state.stop.get_or_insert_with(|| reason.clone()); // who drops it first says the same
+            }
             duty
         });
         match duty {
