@@ -14,8 +14,10 @@ use std::time::Duration;
 use raw::{Raw, granted};
 use sluicegate::frame::{Frame, FrameType};
 use sluicegate::wait::block_on;
-use sluicegate::{Cap, Deadline, Error, ErrorKind, MessageId, Request, Value};
-use support::{ECHO, echo, engine, limits, within};
+use sluicegate::{
+    Call, Cap, Deadline, Error, ErrorKind, InputStream, MessageId, Peer, Request, Value,
+};
+use support::{ECHO, echo, engine, limits, tells_waits, within};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const COUNT: &str = "cap:count;in=media:void;out=media:blob";
@@ -160,68 +162,143 @@ fn l10_a_receiver_grants_what_it_consumed_before_it_waits() {
     });
 }
 
-/// L13: the end of a request releases everyone who waits for its credit, with an error: a cancel, an
-/// ERR of the other side, and a dead link.
+/// L13: the end of a request releases everyone who waits for its credit, and each is told the reason:
+/// an ERR of the other side, its END, a cancel of this side, the end of the link.
 #[test]
 fn l13_every_end_of_a_request_releases_who_waits_for_its_credit() {
-    type End = fn(Raw, MessageId);
-    let ends: [(&str, End); 3] = [
-        ("an ERR", |mut raw, id| {
-            let class = sluicegate::AttributionClass::Input;
-            raw.send(&Frame::err(id, None, "NO_PAPER", class, "tray 2"));
-            drop(raw.drain());
-        }),
-        ("an END", |mut raw, id| {
-            raw.done(id);
-            drop(raw.drain());
-        }),
-        ("the end of the link", |raw, _| raw.hang_up()),
+    type End = fn(&mut Raw, &Call, MessageId);
+    let ends: [(&str, End, ErrorKind, &str, &str); 4] = [
+        (
+            "an ERR",
+            |raw, _, id| {
+                let class = sluicegate::AttributionClass::Input;
+                raw.send(&Frame::err(id, None, "NO_PAPER", class, "tray 2"));
+            },
+            ErrorKind::Remote,
+            "NO_PAPER",
+            "tray 2",
+        ),
+        ("an END", |raw, _, id| raw.done(id), ErrorKind::Closed, "END", "the request has ended"),
+        (
+            "a cancel",
+            |_, call, _| call.cancel(&Error::new(ErrorKind::Cancelled, "enough")),
+            ErrorKind::Cancelled,
+            "CANCELLED",
+            "enough",
+        ),
+        (
+            "the end of the link",
+            |raw, _, _| raw.half_close(),
+            ErrorKind::PeerDied,
+            "PEER_DIED",
+            "cartridge",
+        ),
     ];
-    for (what, end) in ends {
+    for (what, end, kind, code, text) in ends {
         within(LIMIT, what, move || {
             let (mut raw, peer) = Raw::cartridge(&engine(limits(2, 64)), ECHO);
             let call = peer.call(ECHO).expect("live");
             let id = raw.until(FrameType::Req).id;
             let input = call.input("media:blob").expect("an argument");
+            let (waits, is_waiting) = mpsc::channel();
             let waiters: Vec<_> = (0..8_u64)
                 .map(|n| {
-                    let input = input.clone();
-                    thread::spawn(move || (0..).find_map(|_| input.blocking_emit(n.into()).err()))
+                    let (input, waits) = (input.clone(), waits.clone());
+                    thread::spawn(move || {
+                        let told = || waits.send(()).expect("the test listens");
+                        (0..).find_map(|_| tells_waits(input.emit(n.into()), told).err())
+                    })
                 })
                 .collect();
             raw.until(FrameType::Chunk);
             raw.until(FrameType::Chunk); // the window is used up
-            let ends = thread::spawn(move || end(raw, id));
+            for _ in 0..8 {
+                is_waiting.recv().expect("each of them waits");
+            }
+            end(&mut raw, &call, id);
             for waiter in waiters {
                 let why = waiter.join().expect("no panic").expect("an error");
-                assert!(!why.message().is_empty(), "{what}: {why}");
+                assert_eq!((why.kind(), why.code()), (kind, code), "{what}: {why}");
+                assert!(why.message().contains(text), "{what}: {why}");
             }
-            drop((peer, call, input)); // which ends the link
-            ends.join().expect("no panic");
+            drop(is_waiting);
         });
     }
 }
 
-/// L16: a stream that is declared unbounded is never collected whole, and ends by a cancel.
+/// An endless stream at its caller, of which one value has come and was taken.
+fn endless() -> (Raw, Peer, Call, InputStream) {
+    let (mut raw, peer) = Raw::cartridge(&engine(limits(4, 64)), ECHO);
+    let call = peer.call(ECHO).expect("live");
+    let id = raw.until(FrameType::Req).id;
+    raw.send(&Frame::stream_start(id, None, "out", "media:blob").with_unbounded(true));
+    raw.chunk(id, "out", 0, &Value::Uint(0));
+    let output = call.blocking_output().expect("a result");
+    assert!(output.info().unbounded);
+    for refused in
+        [output.blocking_collect_bytes().map(drop), output.blocking_collect_items().map(drop)]
+    {
+        assert_eq!(refused.expect_err("it has no end").kind(), ErrorKind::Unbounded);
+    }
+    let item = output.blocking_recv().expect("a value").expect("one");
+    assert_eq!(item.value, Value::Uint(0), "nothing was taken by those who were refused");
+    (raw, peer, call, output)
+}
+
+/// L16: a stream that is declared unbounded is never collected whole, and ends by its STREAM_END, which
+/// need not say a count.
 #[test]
-fn l16_an_unbounded_stream_has_no_end_but_a_cancel() {
-    within(LIMIT, "an endless stream", || {
-        let (mut raw, peer) = Raw::cartridge(&engine(limits(4, 64)), ECHO);
-        let call = peer.call(ECHO).expect("live");
-        let id = raw.until(FrameType::Req).id;
-        raw.send(&Frame::stream_start(id, None, "out", "media:blob").with_unbounded(true));
-        raw.chunk(id, "out", 0, &Value::Uint(0));
-        let output = call.blocking_output().expect("a result");
-        assert!(output.info().unbounded);
-        for refused in
-            [output.blocking_collect_bytes().map(drop), output.blocking_collect_items().map(drop)]
-        {
-            assert_eq!(refused.expect_err("it has no end").kind(), ErrorKind::Unbounded);
-        }
+fn l16_an_unbounded_stream_ends_by_its_stream_end() {
+    within(LIMIT, "a stream's end", || {
+        let (mut raw, _peer, call, output) = endless();
+        let id = call.id();
+        raw.chunk(id, "out", 1, &Value::Uint(1));
+        raw.send(&Frame::stream_end(id, None, "out", None));
         let item = output.blocking_recv().expect("a value").expect("one");
-        assert_eq!(item.value, Value::Uint(0), "nothing was taken by those who were refused");
+        assert_eq!(item.value, Value::Uint(1), "what came before is delivered");
+        assert!(output.blocking_recv().expect("its end").is_none());
+        assert!(call.outcome().is_none(), "and the request goes on");
+        raw.done(id);
+        call.blocking_wait().expect("success");
+    });
+}
+
+/// L16: the terminal of its request ends an unbounded stream: an ERR with its reason, and an END that
+/// comes before the STREAM_END with one that says so.
+#[test]
+fn l16_an_unbounded_stream_ends_by_the_terminal() {
+    within(LIMIT, "an ERR", || {
+        let (mut raw, _peer, call, output) = endless();
+        raw.chunk(call.id(), "out", 1, &Value::Uint(1));
+        let class = sluicegate::AttributionClass::Environment;
+        raw.send(&Frame::err(call.id(), None, "UNPLUGGED", class, "no camera"));
+        let item = output.blocking_recv().expect("a value").expect("one");
+        assert_eq!(item.value, Value::Uint(1), "what came before is delivered");
+        let error = output.blocking_recv().expect_err("then the reason");
+        assert_eq!((error.code(), error.message()), ("UNPLUGGED", "no camera"));
+        assert_eq!(call.blocking_wait().expect_err("failed"), error);
+    });
+    within(LIMIT, "an END", || {
+        let (mut raw, _peer, call, output) = endless();
+        raw.chunk(call.id(), "out", 1, &Value::Uint(1));
+        raw.done(call.id());
+        let item = output.blocking_recv().expect("a value").expect("one");
+        assert_eq!(item.value, Value::Uint(1), "what came before is delivered");
+        let error = output.blocking_recv().expect_err("then the reason");
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        assert!(error.message().contains("\"out\"") && error.message().contains("open"), "{error}");
+        assert_eq!(call.blocking_wait().expect_err("failed"), error);
+    });
+}
+
+/// L16: a cancel of its reader ends an unbounded stream at both ends.
+#[test]
+fn l16_an_unbounded_stream_ends_by_a_cancel() {
+    within(LIMIT, "a cancel", || {
+        let (mut raw, _peer, call, output) = endless();
         call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
-        raw.until(FrameType::Cancel);
-        assert_eq!(output.blocking_recv().expect_err("over").kind(), ErrorKind::Cancelled);
+        assert_eq!(raw.until(FrameType::Cancel).id, call.id());
+        let error = output.blocking_recv().expect_err("over");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "enough"));
     });
 }
