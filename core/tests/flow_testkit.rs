@@ -6,8 +6,8 @@ mod support;
 use std::io::{Cursor, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -67,7 +67,8 @@ fn a_cut_comes_after_its_byte_at_both_ends() {
 
 #[test]
 fn operations_of_shuffled_links_change_places_and_none_is_lost() {
-    let shuffle = Shuffle::new(Duration::from_millis(1));
+    let shuffle = Shuffle::new(Duration::from_millis(20));
+    let begin = Arc::new(Barrier::new(3));
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seed = testkit::seed();
     let threads: Vec<_> = (0..3_u64)
@@ -85,7 +86,11 @@ fn operations_of_shuffled_links_change_places_and_none_is_lost() {
             }
             let faults = Faults::new(seed.fork(&link.to_string())).shuffled(&shuffle);
             let mut writer = faults.apply(Note(link, Arc::clone(&order)));
-            thread::spawn(move || (0..50).for_each(|_| writer.write_all(b"x").expect("written")))
+            let begin = Arc::clone(&begin);
+            thread::spawn(move || {
+                begin.wait();
+                (0..50).for_each(|_| writer.write_all(b"x").expect("written"));
+            })
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
@@ -93,6 +98,9 @@ fn operations_of_shuffled_links_change_places_and_none_is_lost() {
     for link in 0..3 {
         assert_eq!(order.iter().filter(|other| **other == link).count(), 50);
     }
+    // One after the other changes places twice. Here each lets others pass two times of three.
+    let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(changes >= 25, "{changes} of 149: {order:?}");
 }
 
 #[test]
