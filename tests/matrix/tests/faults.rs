@@ -1,11 +1,14 @@
 //! What happens when a cartridge in any language is killed, frozen or left alone.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use sluicegate::{ErrorKind, Value, blocking_forward};
+use sluicegate::wait::block_on;
+use sluicegate::{Deadline, ErrorKind, blocking_forward};
 use sluicegate_matrix::{
     LANGUAGES, PROMPT, ask, close, each_language, engine, languages, start, within,
 };
@@ -87,28 +90,39 @@ fn hz_c01_cancelled_calls_leave_nothing_behind() {
 }
 
 /// L11: a chain through every language at once, with a different window on each link, moves
-/// everything; then it moves nothing more once the consumer stops, and everything held is bounded.
+/// everything; it moves nothing more once the consumer stops, everything held is bounded by its windows,
+/// and it goes on when the consumer does.
 #[test]
 fn l11_a_chain_through_every_language() {
+    const CHUNK: u64 = 8192;
+    const ALL: u64 = 6_000_000;
     within(Duration::from_secs(120), "the chain".to_owned(), || {
         let windows = [3, 1, 32, 2, 5];
         let hops: Vec<_> = languages()
             .into_iter()
             .zip(windows)
             .map(|(language, window)| {
-                let engine = engine(window, 8192);
+                let engine = engine(window, CHUNK);
                 let peer = start(&engine, language);
                 let call = peer.call(ECHO).expect("live");
                 (engine, peer, call)
             })
             .collect();
         assert!(hops.len() >= LANGUAGES.len() - 1);
-        let data: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 253) as u8).collect();
+        // On each link a window there and a window back; at each end of it a chunk in hand.
+        let held: u64 = windows.iter().map(|window| 2 * window + 4).sum::<u64>() * CHUNK;
+        let data: Vec<u8> = (0..ALL).map(|n| (n % 253) as u8).collect();
         let first = hops[0].2.clone();
         let source = first.input("media:blob").expect("takes an argument");
-        let sent = data.clone();
+        let (window, sent) = (source.clone(), data.clone());
+        let fed = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&fed);
+        let went_in = || fed.load(Ordering::SeqCst);
         let feeder = thread::spawn(move || {
-            source.blocking_write(&sent)?;
+            for piece in sent.chunks(CHUNK as usize) {
+                source.blocking_write(piece)?;
+                count.fetch_add(piece.len() as u64, Ordering::SeqCst);
+            }
             first.blocking_finish_input()
         });
         let forwarders: Vec<_> = hops
@@ -125,14 +139,34 @@ fn l11_a_chain_through_every_language() {
         let last = &hops[hops.len() - 1].2;
         let output = last.blocking_output().expect("a result");
         let mut received = Vec::new();
-        while let Some(item) = output.blocking_recv().expect("a value") {
-            match item.value {
-                Value::Bytes(bytes) => received.extend_from_slice(&bytes),
-                other => panic!("bytes were sent, {} came", other.kind()),
+        let stops = [0, 100_000, 1_500_000];
+        for stop in stops {
+            while (received.len() as u64) < stop {
+                let item = output.blocking_recv().expect("a value").expect("no end");
+                received.extend_from_slice(item.value.as_bytes().expect("bytes were sent"));
+                assert!(went_in() <= received.len() as u64 + held, "further ahead than it may be");
             }
+            // The consumer stops. What moves is seen to stand still while every cartridge answers.
+            let mut still = 0;
+            while still < 20 {
+                let before = (went_in(), output.stats().chunks);
+                for (_, peer, _) in &hops {
+                    assert_eq!(block_on(peer.answers(), Deadline::NEVER), Ok(true));
+                }
+                let stands = before == (went_in(), output.stats().chunks);
+                still = if stands && window.stats().window == 0 { still + 1 } else { 0 };
+            }
+            let (ahead, taken) = (went_in(), received.len() as u64);
+            assert!(ahead <= taken + held, "{ahead} went in, {taken} came out, {held} may be held");
+            assert!(ahead < ALL, "the source is held up");
+            assert!(!feeder.is_finished());
+        }
+        while let Some(item) = output.blocking_recv().expect("a value") {
+            received.extend_from_slice(item.value.as_bytes().expect("bytes were sent"));
         }
         assert!(received == data);
         feeder.join().expect("no panic").expect("fed");
+        assert_eq!(went_in(), ALL);
         for forwarder in forwarders {
             forwarder.join().expect("no panic").expect("forwarded");
         }

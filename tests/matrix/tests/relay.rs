@@ -3,8 +3,11 @@
 //! it died.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use sluicegate::{Error, ErrorKind, Value};
 use sluicegate_matrix::relay::{Stack, host_of, stack};
 use sluicegate_matrix::{ask, each_language, feed, integers};
@@ -98,8 +101,7 @@ fn hz_l09_a_cartridge_that_is_killed_fails_its_requests_and_is_started_again() {
         output.blocking_recv().expect("endless").expect("endless");
         let first = pids(&stack);
         let pid = *first.first().expect("it runs");
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
-            .expect("it lives");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), Signal::SIGKILL).expect("it lives");
         let error = call.blocking_wait().expect_err("killed");
         assert!(
             error.message().contains("killed") || error.message().contains("signal"),
@@ -123,7 +125,7 @@ fn a_cartridge_without_requests_is_stopped_and_started_again_when_needed() {
     });
 }
 
-fn signal(stack: &Stack, signal: nix::sys::signal::Signal) {
+fn signal(stack: &Stack, signal: Signal) {
     for pid in pids(stack) {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("it lives");
     }
@@ -143,11 +145,11 @@ fn hz_r01_a_frozen_cartridge_stops_nobody_else() {
         let stopped = if frozen.host.pids().is_empty() { &other } else { &frozen.host };
         let pid = i32::try_from(stopped.pids()[0]).expect("a process id");
         let pid = nix::unistd::Pid::from_raw(pid);
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGSTOP).expect("it lives");
+        nix::sys::signal::kill(pid, Signal::SIGSTOP).expect("it lives");
         let fills = std::thread::spawn(move || {
             (0..).find_map(|_| input.blocking_write(&[1; 200_000]).err())
         });
-        while call_window(&frozen, &call) > 0 {
+        while call_window(&frozen, &call).is_none_or(|window| window > 0) {
             assert!(
                 !fills.is_finished(),
                 "{language}: it fills what is frozen: {:?}",
@@ -166,50 +168,74 @@ fn hz_r01_a_frozen_cartridge_stops_nobody_else() {
         }
         call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
         fills.join().expect("no panic").expect("it is released");
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGCONT).expect("it lives");
+        nix::sys::signal::kill(pid, Signal::SIGCONT).expect("it lives");
     });
 }
 
-/// What the switch sees left of the window of the argument of `call`.
-fn call_window(stack: &Stack, call: &sluicegate::Call) -> i64 {
+/// What the switch sees left of the window of the argument of `call`; `None` if it does not see it.
+fn call_window(stack: &Stack, call: &sluicegate::Call) -> Option<i64> {
     let stats = stack.switch.stats();
     let active = stats["requests"]["active"].as_array().cloned().unwrap_or_default();
     let request = active.iter().find(|r| r["rid"] == call.id().to_string());
     let streams = request.and_then(|r| r["streams"].as_array()).cloned().unwrap_or_default();
     let argument = streams.iter().find(|s| s["stream_id"] == "arg-0");
-    argument.and_then(|s| s["credit_outstanding"].as_i64()).unwrap_or(i64::MAX)
+    argument.and_then(|s| s["credit_outstanding"].as_i64())
 }
 
-/// HZ-R02: a consumer that is stopped and goes on, again and again, loses nothing, and the relay never
-/// holds more than a window.
+/// HZ-R02: a consumer that is stopped and goes on, again and again, gets on each time and loses nothing,
+/// and never is more on its way to it than a window.
 #[test]
 fn hz_r02_a_consumer_that_stops_and_goes_on_resumes_each_time() {
+    const WINDOW: u64 = 8;
+    const TURNS: u64 = 40;
     each_language(LIMIT, |language| {
-        let stack = stack(language, 8, None);
+        let stack = stack(language, WINDOW, None);
         let call = stack.caller.call(SINK).expect("a call");
         let input = call.input("media:blob").expect("an argument");
         input.blocking_emit(Value::from(0_u64)).expect("room");
         while pids(&stack).is_empty() {
             std::thread::yield_now();
         }
-        let feeding = call.clone();
+        let (sent, enough) = (Arc::new(AtomicU64::new(1)), Arc::new(AtomicBool::new(false)));
+        let (feeding, count, stop) = (call.clone(), Arc::clone(&sent), Arc::clone(&enough));
         let feeds = std::thread::spawn(move || {
-            (1..5_000_u64).try_for_each(|n| input.blocking_emit(Value::from(n)))?;
+            while !stop.load(Ordering::SeqCst) {
+                input.blocking_emit(Value::from(count.load(Ordering::SeqCst)))?;
+                count.fetch_add(1, Ordering::SeqCst);
+            }
             feeding.blocking_finish_input()
         });
-        let mut turns = 0;
-        while !feeds.is_finished() {
-            signal(&stack, nix::sys::signal::Signal::SIGSTOP);
-            assert!(call_window(&stack, &call) >= 0, "{language}: never past the window");
-            signal(&stack, nix::sys::signal::Signal::SIGCONT);
-            turns += 1;
-            std::thread::yield_now();
+        let goes_on = |from: u64| {
+            while sent.load(Ordering::SeqCst) <= from {
+                assert!(!feeds.is_finished(), "{language}: {:?}", call.outcome());
+                std::thread::yield_now();
+            }
+        };
+        for turn in 0..TURNS {
+            signal(&stack, Signal::SIGSTOP);
+            signal(&stack, Signal::SIGCONT); // at once: it may not have stopped anywhere
+            signal(&stack, Signal::SIGSTOP);
+            // It grants nothing any more: the window runs out, and whoever feeds it waits.
+            loop {
+                let window = call_window(&stack, &call).expect("the switch knows the stream");
+                assert!(window >= 0, "{language}, turn {turn}: {window}, past the window");
+                if window == 0 {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            let stopped_at = sent.load(Ordering::SeqCst);
+            signal(&stack, Signal::SIGCONT);
+            goes_on(stopped_at + 2 * WINDOW); // more than could have been under way
         }
-        assert!(turns > 0);
+        enough.store(true, Ordering::SeqCst);
         feeds.join().expect("no panic").expect("all was written");
         let output = call.blocking_output().expect("a result");
         let answer = output.blocking_collect_bytes().expect("a number");
-        assert_eq!(&answer[..], b"5000", "{language}");
+        let sent = sent.load(Ordering::SeqCst);
+        assert_eq!(String::from_utf8_lossy(&answer), sent.to_string(), "{language}");
         call.blocking_wait().expect("done");
+        let stats = stack.switch.stats();
+        assert_eq!(stats["drops"]["total"], 0, "{language}: {stats}");
     });
 }
