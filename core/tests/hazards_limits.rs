@@ -58,7 +58,7 @@ impl Stuck {
         let of_it = |frame: &&Frame| frame.id == self.id && frame.frame_type != FrameType::Chunk;
         assert_eq!(after.iter().find(of_it), None, "nothing follows the end");
         assert_eq!(self.peer.counters().drops_total(), 0, "{:?}", self.peer.counters());
-        assert_eq!(self.call.outcome().expect("ended").expect_err("late").message(), message);
+        assert_eq!(self.call.blocking_wait().expect_err("late").message(), message);
 
         self.raw.answer(self.beside_id, &[Value::Uint(5).encode().into()]);
         let items = self.beside.blocking_output().expect("lives").blocking_collect_items();
