@@ -95,7 +95,7 @@ fn a_remote_producer_stands_still_while_our_consumer_asks_for_nothing() {
 }
 
 #[test]
-fn elements_cross_two_processes_and_come_back() {
+fn elements_cross_a_link_and_come_back() {
     within(SOON * 3, "there and back", || {
         let engine = engine(limits(4, 64));
         let (peer, ended) = numbers(&engine, |request, scope| {
