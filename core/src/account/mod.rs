@@ -4,15 +4,19 @@
 //! * **stragglers**: frames that crossed a terminal in flight, benign, by frame type;
 //! * **overruns**: reality was faster than the consumer.
 
+mod ending;
 mod explanation;
+mod memory;
 mod standing;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+pub(crate) use ending::Ending;
 pub use explanation::Explanation;
 pub(crate) use explanation::TellsOfStages;
+pub use memory::Memory;
 pub use standing::{Cause, Standing, StandingRequest};
 
 use crate::model::accounting::{DropReason, Fate};

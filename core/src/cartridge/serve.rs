@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::manifest::{CapInfo, IDENTITY, Manifest, same_cap};
 use super::request::Request;
-use crate::account::{Counters, Explanation, Snapshot};
+use crate::account::{Counters, Explanation, Memory, Snapshot};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy, Version};
 use crate::link::{FrameReader, FrameWriter, accept, spawn_quiet};
@@ -134,17 +134,14 @@ impl Session {
         self.0.service.counters.snapshot()
     }
 
-    /// Its requests and losses, as JSON: as [`Peer::stats`](crate::Peer::stats) without a process.
+    /// Its requests and losses, as JSON: as [`Peer::stats`](crate::Peer::stats), with the memory of this
+    /// process.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
-        let losses = self.counters();
-        serde_json::json!({
-            "name": self.0.service.name,
-            "requests": self.0.connection.requests_json(),
-            "drops": losses.drops_json(),
-            "stragglers": losses.stragglers_json(),
-            "overruns_total": losses.overruns,
-        })
+        let mut told = self.0.connection.stats();
+        told["name"] = self.0.service.name.as_str().into();
+        told["memory"] = Memory::of_this().map(|memory| memory.resident).into();
+        told
     }
 
     /// Says what stands still in this cartridge. Asks nobody and waits for nothing.

@@ -58,6 +58,8 @@ struct Inner {
     slow: Mutex<Slow>,
     /// Only while the process is checked.
     ledger: Option<Arc<GateLedger>>,
+    /// All that it was opened with and granted, in a gate that keeps account of it.
+    granted: Option<AtomicU64>,
 }
 
 const SLOW: u64 = u64::MAX;
@@ -96,6 +98,15 @@ impl CreditGate {
     /// An open gate with `window` chunks of credit. Zero is a legal gate.
     #[must_use]
     pub fn new(window: u64) -> Self {
+        CreditGate::with_account(window, None)
+    }
+
+    /// A gate that also keeps account of all that it is opened with and granted, for figures.
+    pub(crate) fn accounted(window: u64) -> Self {
+        CreditGate::with_account(window, Some(AtomicU64::new(window)))
+    }
+
+    fn with_account(window: u64, granted: Option<AtomicU64>) -> Self {
         let ledger = GateLedger::open(window);
         CreditGate(Arc::new(Inner {
             word: AtomicU64::new(window),
@@ -108,6 +119,7 @@ impl CreditGate {
                 ledger: ledger.clone(),
             }),
             ledger,
+            granted,
         }))
     }
 
@@ -206,6 +218,16 @@ impl CreditGate {
 
     /// Adds `n` chunks, up to 2^64 − 1, and serves those who wait. Does nothing on a closed gate.
     pub fn grant(&self, n: u64) {
+        if self.add(n)
+            && let Some(granted) = &self.0.granted
+        {
+            let more = |sum| Some(Gate::opened(sum).grant(n).available);
+            let _before = granted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        }
+    }
+
+    /// Adds `n` chunks. False if the gate is closed.
+    fn add(&self, n: u64) -> bool {
         if let Some(ledger) = &self.0.ledger {
             ledger.offered(n);
         }
@@ -213,14 +235,17 @@ impl CreditGate {
             |gate| (gate.grant(n), ()),
             |ledger, (), available| ledger.granted(n, available),
         );
-        if fast.is_none() {
-            let mut slow = self.0.enter();
-            if let (Some(ledger), false) = (&slow.ledger, slow.gate.closed) {
-                ledger.granted(n, slow.gate.available);
-            }
-            slow.gate = slow.gate.grant(n);
-            self.0.leave(slow);
+        if fast.is_some() {
+            return true;
         }
+        let mut slow = self.0.enter();
+        let open = !slow.gate.closed;
+        if let (Some(ledger), true) = (&slow.ledger, open) {
+            ledger.granted(n, slow.gate.available);
+        }
+        slow.gate = slow.gate.grant(n);
+        self.0.leave(slow);
+        open
     }
 
     /// Closes the gate: every waiter, and every later acquire, gets the reason. The first reason
@@ -278,7 +303,12 @@ impl CreditGate {
         if let Some(ledger) = &self.0.ledger {
             ledger.unspent(n);
         }
-        self.grant(n);
+        self.add(n); // no grant
+    }
+
+    /// All that it was opened with and granted; nothing if it keeps no account.
+    pub(crate) fn granted(&self) -> u64 {
+        self.0.granted.as_ref().map_or(0, |granted| granted.load(Ordering::Relaxed))
     }
 
     /// All that the gate was opened with and granted, if the process is checked.

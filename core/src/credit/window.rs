@@ -1,6 +1,7 @@
 //! [`CreditWindow`]: the receiver's side of one stream.
 
 use crate::error::{Error, ErrorKind};
+use crate::model::gate::Gate;
 use crate::model::window::{Arrival, Window};
 use crate::sync::Mutex;
 
@@ -24,10 +25,17 @@ impl From<Violation> for Error {
 #[derive(Debug)]
 pub struct CreditWindow {
     size: u64,
-    state: Mutex<Window>,
+    state: Mutex<State>,
 }
 
-impl std::fmt::Debug for Mutex<Window> {
+#[derive(Clone, Copy, Debug)]
+struct State {
+    window: Window,
+    /// All that was ever given, the first window with it: a gate that nothing is taken from.
+    granted: Gate,
+}
+
+impl std::fmt::Debug for Mutex<State> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.lock().fmt(f)
     }
@@ -37,22 +45,26 @@ impl CreditWindow {
     /// A window of `window` chunks that makes a grant due for each half of it consumed.
     #[must_use]
     pub fn new(window: u64) -> Self {
-        CreditWindow { size: window, state: Mutex::new(Window::opened(window)) }
+        CreditWindow::opened(window, Window::opened(window))
     }
 
     /// A window whose grants are due after `batch` chunks. The batch is held between 1 and half the
     /// window, so that it can never stall the sender.
     #[must_use]
     pub fn with_batch(window: u64, batch: u64) -> Self {
-        CreditWindow { size: window, state: Mutex::new(Window::with_batch(window, batch)) }
+        CreditWindow::opened(window, Window::with_batch(window, batch))
     }
 
-    /// Takes one step of the model and keeps what it answers as the state.
-    fn step<R>(&self, decide: impl FnOnce(Window) -> (Window, R)) -> R {
+    fn opened(size: u64, window: Window) -> Self {
+        CreditWindow { size, state: Mutex::new(State { window, granted: Gate::opened(size) }) }
+    }
+
+    /// Takes one step of the model that answers a grant, and keeps its state.
+    fn give(&self, decide: impl FnOnce(Window) -> (Window, u64)) -> u64 {
         let mut state = self.state.lock();
-        let (next, answer) = decide(*state);
-        *state = next;
-        answer
+        let (window, n) = decide(state.window);
+        *state = State { window, granted: state.granted.grant(n) };
+        n
     }
 
     /// A chunk arrives.
@@ -60,7 +72,11 @@ impl CreditWindow {
     /// # Errors
     /// [`Violation`] if no credit is left for it.
     pub fn arrive(&self) -> Result<(), Violation> {
-        match self.step(Window::arrive) {
+        let mut state = self.state.lock();
+        let (window, arrival) = state.window.arrive();
+        state.window = window;
+        drop(state);
+        match arrival {
             Arrival::Accepted => Ok(()),
             Arrival::Violation => Err(Violation),
         }
@@ -70,37 +86,44 @@ impl CreditWindow {
     /// was not [`continued`](Self::continued).
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn consumed(&self) -> u64 {
-        self.step(Window::consumed)
+        self.give(Window::consumed)
     }
 
     /// Everything that is pending, to be sent before any wait.
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn flush(&self) -> u64 {
-        self.step(Window::flush)
+        self.give(Window::flush)
     }
 
     /// A chunk that only continues an item is given back at once, alone: answers 1.
     #[must_use = "a grant that is not sent starves the sender"]
     pub fn continued(&self) -> u64 {
-        self.step(Window::continued)
+        self.give(Window::continued)
     }
 
     /// Chunks that may still arrive.
     #[must_use]
     pub fn remaining(&self) -> u64 {
-        self.state.lock().remaining
+        self.state.lock().window.remaining
     }
 
     /// Chunks consumed and not granted back yet.
     #[must_use]
     pub fn pending(&self) -> u64 {
-        self.state.lock().pending
+        self.state.lock().window.pending
     }
 
     /// How many consumed chunks make a grant due.
     #[must_use]
     pub fn batch(&self) -> u64 {
-        self.state.lock().batch
+        self.state.lock().window.batch
+    }
+
+    /// All that was ever granted, the window that this was opened with included: what came and what
+    /// may still come.
+    #[must_use]
+    pub fn granted(&self) -> u64 {
+        self.state.lock().granted.available
     }
 
     /// The window that this was opened with.

@@ -28,12 +28,13 @@ use std::io::{Read, Write};
 use std::sync::Weak;
 use std::time::Duration;
 
+pub use crate::account::Memory;
 pub(crate) use explain::ask;
 pub(crate) use health::beat;
 pub use health::{Health, OnStall};
 pub use peer::Peer;
 pub(crate) use peer::identify;
-pub use process::{Command, Memory};
+pub use process::Command;
 pub use route::{blocking_forward, forward};
 pub use stalls::Stalls;
 
@@ -212,18 +213,18 @@ impl Engine {
     }
 
     /// What was lost and what is live, as JSON: for each cartridge its name, process, requests and
-    /// losses; beside them the calls between cartridges, if they may call.
+    /// losses; beside them the memory of this process, and the calls between cartridges, if they may
+    /// call.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
         let peers = self.0.live_peers();
         let cartridges: Vec<_> = peers.iter().map(Peer::stats).collect();
-        match self.0.options.peer_calls {
-            true => {
-                let calls = self.0.calls.stats();
-                serde_json::json!({"cartridges": cartridges, "peer_calls": calls})
-            }
-            false => serde_json::json!({"cartridges": cartridges}),
+        let memory = Memory::of_this().map(|memory| memory.resident);
+        let mut told = serde_json::json!({"cartridges": cartridges, "memory": memory});
+        if self.0.options.peer_calls {
+            told["peer_calls"] = self.0.calls.stats();
         }
+        told
     }
 
     /// Closes every cartridge: calls end with an error, processes get 1.5 s to exit and are killed

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::process::{Memory, Process};
+use super::process::Process;
 use super::{CapInfo, EngineOptions};
-use crate::account::{Counters, Explanation, Snapshot};
+use crate::account::{Counters, Explanation, Memory, Snapshot};
 use crate::cartridge::{IDENTITY, parse_caps, pools_of};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy, Version};
@@ -486,19 +486,15 @@ impl Peer {
         self.0.connection.wire().lanes.kill(reason.clone()); // it reads nothing either
     }
 
-    /// Its requests and losses, as JSON.
+    /// Its requests and losses, as JSON: live requests with their streams, the last 64 that are over,
+    /// totals of requests, drops, stragglers and overruns, and the memory of its process.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
-        let losses = self.counters();
-        serde_json::json!({
-            "name": self.name(),
-            "pid": self.pid(),
-            "memory": self.memory().map(|memory| memory.resident),
-            "requests": self.0.connection.requests_json(),
-            "drops": losses.drops_json(),
-            "stragglers": losses.stragglers_json(),
-            "overruns_total": losses.overruns,
-        })
+        let mut told = self.0.connection.stats();
+        told["name"] = self.name().into();
+        told["pid"] = self.pid().into();
+        told["memory"] = self.memory().map(|memory| memory.resident).into();
+        told
     }
 
     /// Kills its process at once; an attached one is closed. Its calls end with the reason.

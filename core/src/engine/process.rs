@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
+use crate::account::Memory;
 use crate::error::{Error, ErrorKind};
 use crate::link::spawn_quiet;
 use crate::sync::{Arc, Mutex};
@@ -93,29 +94,6 @@ impl Command {
         let words = std::iter::once(&self.program).chain(&self.args);
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         words.join(" ")
-    }
-}
-
-/// Memory of a process, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// What it holds now.
-    pub resident: u64,
-    /// The most it ever held.
-    pub peak: u64,
-}
-
-impl Memory {
-    /// The memory of a process that lives, where the system tells it (Linux does).
-    #[must_use]
-    pub fn of_process(pid: u32) -> Option<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name))?;
-            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-            Some(kib.saturating_mul(1024))
-        };
-        Some(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::cartridge::{Run, Slot};
 use super::host_core::{HostCore, HostOptions};
 use super::{pulse, uplink};
-use crate::account::Explanation;
+use crate::account::{Explanation, Memory};
 use crate::cartridge::Manifest;
 use crate::engine::{Command, attach_for};
 use crate::error::{Error, ErrorKind, Reason};
@@ -138,10 +138,12 @@ impl Host {
         self.inner().state.with(|state| state.clone())
     }
 
-    /// What goes through it, and what was lost, as JSON.
+    /// What goes through it, and what was lost, as JSON, with the memory of this process.
     #[must_use]
     pub fn stats(&self) -> Json {
-        self.inner().stats()
+        let mut told = self.inner().stats();
+        told["memory"] = Memory::of_this().map(|memory| memory.resident).into();
+        told
     }
 
     /// The processes of the cartridges that run now.

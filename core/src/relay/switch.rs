@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::names::{Name, Names};
 use super::offer::{Matcher, Offer, SameTags, offered};
 use super::pulse::{self, Behind};
-use crate::account::{Counters, Explanation};
+use crate::account::{Counters, Explanation, Memory};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
 use crate::engine::{Engine, Peer, identify};
 use crate::error::{Error, ErrorKind, Reason};
@@ -207,7 +207,8 @@ impl Switch {
     }
 
     /// What goes through it, and what was lost, as JSON: live requests with their streams, the last
-    /// 64 that ended, drops, stragglers, what each host tells of itself.
+    /// 64 that ended, drops, stragglers, overruns, the memory of this process, what each host tells of
+    /// itself.
     #[must_use]
     pub fn stats(&self) -> serde_json::Value {
         let inner = self.inner();
@@ -223,6 +224,7 @@ impl Switch {
         let losses = inner.router.counters.snapshot();
         let mut told = inner.router.with(|routes| figures(routes, &names, &losses));
         told["hosts"] = hosts.into();
+        told["memory"] = Memory::of_this().map(|memory| memory.resident).into();
         told
     }
 

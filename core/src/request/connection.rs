@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Side};
 use super::names::check_names;
+use super::standing;
 use super::table::{Disposition, Refused, Table};
 use super::terminal::fitting;
 use crate::account::{Counters, StandingRequest};
@@ -128,9 +129,11 @@ impl Connection {
         self.table.live()
     }
 
-    /// The live requests and their streams, as JSON.
-    pub(crate) fn requests_json(&self) -> serde_json::Value {
-        self.table.all().iter().map(|exchange| exchange.to_json()).collect()
+    /// Its requests and losses, as JSON: the live requests with their streams, the last 64 that are
+    /// over, the latest at the end, how many were ever let in and how many of them ended in which way.
+    pub(crate) fn stats(&self) -> serde_json::Value {
+        let figures = self.table.figures();
+        standing::figures(&figures, &self.wire.counters.snapshot())
     }
 
     /// Sends a HEARTBEAT now, and waits for the answer; `None` if the link dies first. An answer is
@@ -200,9 +203,9 @@ impl Connection {
     ) -> Result<Arc<Exchange>, Error> {
         let table = Arc::downgrade(&self.table);
         let wire = Arc::clone(&self.wire);
-        let exchange = Exchange::new(side, flow, cap.to_owned(), wire, move |flow| {
+        let exchange = Exchange::new(side, flow, cap.to_owned(), wire, move |flow, summary| {
             if let Some(table) = table.upgrade() {
-                table.end(flow);
+                table.end(flow, summary);
             }
         });
         match self.table.register(flow, &exchange, REQUESTS) {

@@ -4,9 +4,11 @@
 //! Receiving never waits for sending, and sending never for receiving (L15).
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 use super::children::Children;
 use super::names::check_names;
+use super::table::Summary;
 use super::terminal::{self, Event, Terminal};
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
@@ -15,6 +17,7 @@ use crate::model::accounting::DropReason;
 use crate::model::cancel::{Duty, Stage};
 use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, TimeLimit, Wire};
 use crate::sync::Arc;
+use crate::time::now;
 use crate::wait::watched::{Watched, until};
 
 /// Streams that one request may open in one direction.
@@ -36,7 +39,8 @@ pub(crate) struct Exchange {
     pub(super) limit: TimeLimit,
     /// The calls that were made for it.
     children: Children<Exchange>,
-    forget: Box<dyn Fn(FlowKey) + Send + Sync>,
+    pub(super) opened: Instant,
+    forget: Box<dyn Fn(FlowKey, Summary) + Send + Sync>,
 }
 
 struct State {
@@ -81,11 +85,11 @@ impl Exchange {
         flow: FlowKey,
         cap: String,
         wire: Arc<Wire>,
-        forget: impl Fn(FlowKey) + Send + Sync + 'static,
+        forget: impl Fn(FlowKey, Summary) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let (state, limit) = (Watched::new(State::default()), TimeLimit::default());
-        let (children, forget) = (Children::default(), Box::new(forget));
-        Arc::new(Exchange { side, flow, cap, wire, state, limit, children, forget })
+        let (children, opened, forget) = (Children::default(), now(), Box::new(forget));
+        Arc::new(Exchange { side, flow, cap, wire, state, limit, children, opened, forget })
     }
 
     pub(super) fn side(&self) -> Side {
@@ -442,7 +446,7 @@ impl Exchange {
             input.mark_over();
         }
         self.wire.lanes.forget(self.flow);
-        (self.forget)(self.flow);
+        (self.forget)(self.flow, self.summary(&outcome));
         self.state.update(|state| {
             state.body_ended = true;
             state.end = Some(outcome);

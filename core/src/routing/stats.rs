@@ -31,6 +31,7 @@ pub(crate) fn figures(
         },
         "drops": losses.drops_json(),
         "stragglers": losses.stragglers_json(),
+        "overruns_total": losses.overruns,
     })
 }
 

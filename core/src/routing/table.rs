@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
+pub(crate) use crate::account::Ending;
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType, MessageId};
 use crate::model::disposition::{self, Disposition, Registration, Remembered};
 use crate::model::phase::Phase;
@@ -26,33 +27,6 @@ pub(crate) enum Noted {
     TooMany,
     /// A stream with a name longer than is kept.
     Named,
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ending {
-    /// Its handler's END.
-    End,
-    /// Its handler's ERR.
-    Err,
-    /// A CANCEL that reached nobody, or an asker that went away.
-    Cancelled,
-    /// The connection to its handler is gone.
-    MasterDied,
-    /// One of its senders ran past a window (L12).
-    CreditViolation,
-}
-
-impl Ending {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Ending::End => "end",
-            Ending::Err => "err",
-            Ending::Cancelled => "cancelled",
-            Ending::MasterDied => "master_died",
-            Ending::CreditViolation => "credit_violation",
-        }
-    }
 }
 
 /// One live request.

@@ -213,11 +213,12 @@ impl InputCore {
     }
 
     pub(crate) fn stats(&self) -> StreamStats {
-        let window = self.window.remaining();
+        let (window, granted) = (self.window.remaining(), self.window.granted());
         self.state.with(|state| StreamStats {
             chunks: state.read.chunks(),
             bytes: state.bytes,
             window,
+            granted,
             initial_credit: self.window.size(),
             stalled: state.idle
                 + state.idle_since.map(|s| now().saturating_duration_since(s)).unwrap_or_default(),

@@ -98,6 +98,9 @@ pub struct StreamStats {
     pub bytes: u64,
     /// Chunks that may still be sent, or may still arrive, before the next grant.
     pub window: u64,
+    /// Chunks that may be sent, or may arrive, in all: the first window and every grant since. At any
+    /// quiet point `granted` = `chunks` + `window`.
+    pub granted: u64,
     /// Chunks the window was opened with.
     pub initial_credit: u64,
     /// Time spent waiting for credit (output), or with nothing to read (input).
@@ -109,7 +112,8 @@ pub struct StreamStats {
 }
 
 impl StreamStats {
-    /// As JSON. `credit_outstanding` is the remaining window.
+    /// As JSON. `credit_outstanding` is the remaining window: at any quiet point `granted` = `chunks` +
+    /// `credit_outstanding`.
     pub(crate) fn to_json(self, id: &str, direction: &str, unbounded: bool) -> serde_json::Value {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         serde_json::json!({
@@ -118,6 +122,7 @@ impl StreamStats {
             "chunks": self.chunks,
             "bytes": self.bytes,
             "credit_outstanding": self.window,
+            "granted": self.granted,
             "initial_credit": self.initial_credit,
             "blocked_ms": {
                 if direction == "out" { "credit" } else { "data" }: millis(self.stalled),

@@ -59,7 +59,7 @@ impl OutputCore {
         media: String,
         output: Option<String>,
     ) -> Arc<Self> {
-        let gate = CreditGate::new(wire.limits.initial_credit);
+        let gate = CreditGate::accounted(wire.limits.initial_credit);
         gate.name(|| format!("output {name:?} of request {}", flow.id));
         Arc::new(OutputCore {
             wire,
@@ -153,6 +153,7 @@ impl OutputCore {
             chunks: state.written.chunks(),
             bytes: state.bytes,
             window: self.gate.available(),
+            granted: self.gate.granted(),
             initial_credit: self.wire.limits.initial_credit,
             stalled: stalled[0],
             stalled_for_room: stalled[1],
