@@ -258,3 +258,35 @@ fn hz_r04_a_stream_that_stands_full_does_not_hold_up_the_one_that_is_needed_firs
         call.blocking_wait().expect("done");
     });
 }
+
+/// A frame of a request that nobody knows is a hard error to a direct caller, once; a grant is moot, and so
+/// is what a host says. All of it is counted, and the connections live on.
+#[test]
+fn a_direct_caller_is_told_of_a_request_that_nobody_knows() {
+    within(SOON, "an unknown request", || {
+        let limits = support::limits(4, 1024);
+        let switch = relay::switch(limits);
+        let _echo = relay::host_of(&switch, limits, ECHO, support::echo);
+        let mut caller = relay::raw_caller(&switch, limits);
+        caller.grant(77, Some("out"), 3);
+        assert!(caller.settle().is_empty(), "a grant is moot");
+        let value = Value::from(1_u64);
+        caller.chunk(78, "in", 0, &value);
+        caller.chunk(78, "in", 1, &value); // a straggler: its request is over by now
+        let told = caller.settle();
+        let [error] = told.as_slice() else { panic!("one error: {told:?}") };
+        assert_eq!((error.frame_type, error.id), (FrameType::Err, 78.into()));
+        assert_eq!(error.error_code(), Some("UNKNOWN_REQUEST"), "{error:?}");
+        let mut host = relay::raw_host(&switch, "raw", limits, TASK);
+        host.chunk(79, "in", 0, &value);
+        let told = host.settle();
+        let no_error = told.iter().all(|frame| frame.frame_type != FrameType::Err);
+        assert!(no_error, "it is no error to a host: {told:?}");
+        let drops = switch.stats();
+        let lost = &drops["drops"]["by_reason_frame_type"]["no_route"];
+        assert_eq!((&lost["CREDIT"], &lost["CHUNK"]), (&1.into(), &2.into()), "{drops}");
+        assert_eq!(drops["stragglers"]["by_frame_type"]["CHUNK"], 1, "{drops}");
+        caller.request(80, ECHO, &[value]);
+        caller.until(FrameType::End);
+    });
+}
