@@ -284,8 +284,8 @@ fn a_direct_caller_is_told_of_a_request_that_nobody_knows() {
         assert!(no_error, "it is no error to a host: {told:?}");
         let drops = switch.stats();
         let lost = &drops["drops"]["by_reason_frame_type"]["no_route"];
-        assert_eq!((&lost["CREDIT"], &lost["CHUNK"]), (&1.into(), &2.into()), "{drops}");
-        assert_eq!(drops["stragglers"]["by_frame_type"]["CHUNK"], 1, "{drops}");
+        assert_eq!((&lost["credit"], &lost["chunk"]), (&1.into(), &2.into()), "{drops}");
+        assert_eq!(drops["stragglers"]["by_frame_type"]["chunk"], 1, "{drops}");
         caller.request(80, ECHO, &[value]);
         caller.until(FrameType::End);
     });
