@@ -88,8 +88,9 @@ impl OutputCore {
 
     /// Releases everybody who emits on this stream, started or not (L13).
     pub(crate) fn end(&self, reason: &Reason) {
-        self.gate.close(reason.clone());
+        // Who was refused credit by the end finds the stream ended, whatever it does next.
         self.baton.close(reason.clone());
+        self.gate.close(reason.clone());
         self.over(reason.clone());
     }
 
