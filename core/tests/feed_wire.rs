@@ -125,6 +125,12 @@ fn hz_v01_gaps_on_the_wire_add_up_to_the_drops() {
             }
         };
         three();
+        let told = session.stats();
+        let live = told["requests"].as_array().expect("a list");
+        let request = live.iter().find(|request| request["cap_urn"] == FEED).expect("it is live");
+        let figure = |name: &str| request["streams"][0]["feed"][name].as_u64().expect("a number");
+        assert_eq!((figure("captured"), figure("capacity")), (3, 8), "{told}");
+        assert_eq!(3, figure("delivered") + figure("dropped") + figure("held"), "{told}");
         let (count, missing) = drain(&output, |_| three()).expect("a clean end");
         block_on(call.wait(), Deadline::NEVER).expect("no limit").expect("the call succeeds");
         let stats = stage.feed.stats();

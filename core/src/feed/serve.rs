@@ -4,8 +4,11 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 
 use super::Feed;
+use super::ring::Core;
 use crate::error::{Error, ErrorKind};
+use crate::stream::LiveSource;
 use crate::stream::{Mode, OutputStream, StartOptions};
+use crate::sync::Arc;
 use crate::wait::{Either, first};
 
 /// See [`Feed::serve`].
@@ -17,6 +20,8 @@ pub(super) fn serve(
     owed.before_wait(async move {
         let serving = Serving::begin(&feed)?;
         serving.0.core().count_in(output.counters());
+        let core: Arc<dyn LiveSource> = Arc::<Core>::clone(serving.0.core());
+        output.delivers(Arc::downgrade(&core));
         open(&feed, &output)?;
         // A CLOSE_STREAM stops the capture at once, also while an item waits for credit.
         let mut delivering = pin!(deliver(&feed, &output));

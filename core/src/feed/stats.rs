@@ -1,5 +1,8 @@
 //! [`FeedStats`]: a feed's figures.
 
+use super::ring::Core;
+use crate::stream::LiveSource;
+
 /// A feed's figures at one moment, in items. `captured = delivered + dropped + held`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedStats {
@@ -17,4 +20,21 @@ pub struct FeedStats {
     pub capacity: u64,
     /// True once nothing is captured any more.
     pub ended: bool,
+}
+
+impl FeedStats {
+    /// As JSON, by the names of the fields.
+    pub(super) fn to_json(self) -> serde_json::Value {
+        let FeedStats { captured, delivered, dropped, overruns, held, capacity, ended } = self;
+        serde_json::json!({
+            "captured": captured, "delivered": delivered, "dropped": dropped,
+            "overruns": overruns, "held": held, "capacity": capacity, "ended": ended,
+        })
+    }
+}
+
+impl LiveSource for Core {
+    fn figures(&self) -> serde_json::Value {
+        self.stats().to_json()
+    }
 }

@@ -20,9 +20,13 @@ impl Exchange {
             let id = input.info().id.clone().unwrap_or_default();
             input.stats().to_json(&id, "in", input.info().unbounded)
         });
-        let outputs = outputs
-            .iter()
-            .map(|output| output.stats().to_json(output.name(), "out", output.is_unbounded()));
+        let outputs = outputs.iter().map(|output| {
+            let mut told = output.stats().to_json(output.name(), "out", output.is_unbounded());
+            if let Some(source) = output.source_json() {
+                told["feed"] = source;
+            }
+            told
+        });
         json!({
             "rid": self.flow().id.to_string(),
             "cap_urn": self.cap(),

@@ -134,6 +134,11 @@ impl StreamStats {
     }
 }
 
+/// A live source behind a stream, for figures: its own, as JSON.
+pub(crate) trait LiveSource: Send + Sync {
+    fn figures(&self) -> serde_json::Value;
+}
+
 /// What keeps a request alive: every handle of it and of its streams holds one.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 

@@ -1,11 +1,12 @@
 //! [`OutputStream`]: values out, one credit a chunk.
 
+use std::sync::Weak;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::output_core::OutputCore;
-use super::{Owner, StartOptions, StreamInfo, StreamStats};
+use super::{LiveSource, Owner, StartOptions, StreamInfo, StreamStats};
 use crate::account::Counters;
 use crate::error::{Error, Reason};
 use crate::frame::Value;
@@ -36,6 +37,11 @@ impl OutputStream {
 
     pub(crate) fn core(&self) -> &Arc<OutputCore> {
         &self.core
+    }
+
+    /// It delivers what a live source captures, whose figures are told with the stream's.
+    pub(crate) fn delivers(&self, source: Weak<dyn LiveSource>) {
+        self.core.delivers(source);
     }
 
     pub(crate) fn owed(&self) -> Arc<Owed> {

@@ -1,10 +1,11 @@
 //! What an output stream is behind its handles: its gate, its place on the wire, what it has written.
 
+use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use super::limit::{Due, TimeLimit};
 use super::numbered::Numbered;
-use super::{Mode, StartOptions, StreamInfo, StreamStats, Wire};
+use super::{LiveSource, Mode, StartOptions, StreamInfo, StreamStats, Wire};
 use crate::account::{Cause, Standing};
 use crate::check;
 use crate::credit::CreditGate;
@@ -27,6 +28,8 @@ pub(crate) struct OutputCore {
     pub(super) state: Mutex<State>,
     course: Arc<Watched<Course>>,
     limit: TimeLimit,
+    /// The live source that it delivers, once one does.
+    source: OnceLock<Weak<dyn LiveSource>>,
 }
 
 /// What those who only look on are told.
@@ -72,6 +75,7 @@ impl OutputCore {
             state: Mutex::new(State::default()),
             course: Arc::new(Watched::new(Course::default())),
             limit: TimeLimit::default(),
+            source: OnceLock::new(),
         })
     }
 
@@ -84,6 +88,16 @@ impl OutputCore {
         let id = self.flow.id;
         let kept = format_args!("{sent} chunks sent, {given} given: nothing was overrun");
         check::report("L12", format_args!("output {:?} of request {id}: {kept}", self.name));
+    }
+
+    /// It delivers what a live source captures; the first one stays.
+    pub(super) fn delivers(&self, source: Weak<dyn LiveSource>) {
+        let _first = self.source.set(source);
+    }
+
+    /// The figures of the live source that it delivers, as JSON.
+    pub(crate) fn source_json(&self) -> Option<serde_json::Value> {
+        Some(self.source.get()?.upgrade()?.figures())
     }
 
     /// Releases everybody who emits on this stream, started or not (L13).
