@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::children::Children;
 use super::names::check_names;
+use super::standing::drop_reason;
 use super::table::Summary;
 use super::terminal::{self, Event, Terminal};
 use crate::check;
@@ -592,12 +593,4 @@ impl State {
 
 fn protocol(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Protocol, message)
-}
-
-fn drop_reason(error: &Error) -> DropReason {
-    match error.kind() {
-        ErrorKind::CreditViolation => DropReason::CreditViolation,
-        ErrorKind::LimitReached => DropReason::LimitReached,
-        _ => DropReason::Protocol,
-    }
 }
