@@ -41,6 +41,8 @@ type EngineOptions struct {
 	// PeerCalls lets a cartridge call the caps of the cartridges of this engine, its own included.
 	// Otherwise such calls are refused with [ErrNoHandler].
 	PeerCalls bool
+	// Protocol is the version of the protocol that cartridges are spoken to in: 4, 5 or 6. Default 6.
+	Protocol uint32
 }
 
 func (o EngineOptions) core() capi.EngineOptions {
@@ -53,6 +55,7 @@ func (o EngineOptions) core() capi.EngineOptions {
 		PatienceMillis:         millis(o.Patience),
 		StallMillis:            millis(o.Stall),
 		PeerCalls:              o.PeerCalls,
+		Protocol:               o.Protocol,
 	}
 }
 

@@ -92,7 +92,7 @@
 /** How structs that may grow begin: with their size, and zero for every default. */
 #define SLUICE_LIMITS_INIT { (uint32_t)sizeof(sluice_limits), 0, 0, 0, 0 }
 #define SLUICE_ENGINE_OPTIONS_INIT \
-  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0, 0, 0, 0, false, false }
+  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0, 0, 0, 0, false, false, 0 }
 #define SLUICE_SWITCH_OPTIONS_INIT \
   { (uint32_t)sizeof(sluice_switch_options), 0, SLUICE_LIMITS_INIT, 0 }
 #define SLUICE_HOST_OPTIONS_INIT { (uint32_t)sizeof(sluice_host_options), NULL, 0 }
@@ -1010,6 +1010,10 @@ typedef struct {
    * calls are refused with SLUICE_NO_HANDLER.
    */
   bool peer_calls;
+  /**
+   * The version of the protocol that cartridges are spoken to in: 4, 5 or 6; 0: 6.
+   */
+  uint32_t protocol;
 } sluice_engine_options;
 
 /**

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use sluicegate::{Engine, EngineOptions, Limits};
+use sluicegate::{Engine, EngineOptions, Limits, Version};
 
 const DEFAULT: Limits = Limits::DEFAULT;
 
@@ -35,6 +35,10 @@ pub struct LimitArguments {
     #[arg(long, env = "SLUICEGATE_HANDSHAKE_SECONDS", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub handshake_seconds: u64,
+    /// The version of the protocol that cartridges are spoken to in.
+    #[arg(long, env = "SLUICEGATE_PROTOCOL", default_value_t = 6,
+          value_parser = clap::value_parser!(u64).range(4..=6))]
+    pub protocol: u64,
 }
 
 impl LimitArguments {
@@ -54,6 +58,7 @@ impl LimitArguments {
             limits: self.limits(),
             handshake_timeout: Duration::from_secs(self.handshake_seconds),
             max_item: self.max_item,
+            version: Version::declared(self.protocol).unwrap_or_default(),
             ..EngineOptions::default()
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use libc::{c_char, c_int};
-use sluicegate::NetworkPolicy;
 use sluicegate::engine::Stalls;
+use sluicegate::{NetworkPolicy, Version};
 
 use crate::border::{self, Growing};
 use crate::cartridge::files;
@@ -95,6 +95,8 @@ pub struct EngineOptions {
     /// A cartridge may call the caps of the cartridges of this engine, its own included. Otherwise such
     /// calls are refused with SLUICE_NO_HANDLER.
     pub peer_calls: bool,
+    /// The version of the protocol that cartridges are spoken to in: 4, 5 or 6; 0: 6.
+    pub protocol: u32,
 }
 
 // SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
@@ -144,6 +146,9 @@ pub(crate) fn options(
         health.on_stall = stalls.hears();
     }
     ours.peer_calls = theirs.peer_calls;
+    if theirs.protocol > 0 {
+        ours.version = Version::proposed(theirs.protocol.into())?;
+    }
     if theirs.max_item > 0 {
         ours.max_item = theirs.max_item;
     }

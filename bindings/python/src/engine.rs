@@ -11,7 +11,7 @@ use sluicegate::account::Snapshot;
 use sluicegate::engine::{Health as CoreHealth, Stalls};
 use sluicegate::{
     Command, Engine as CoreEngine, EngineOptions, Error, ErrorKind, Mode, NetworkPolicy,
-    Peer as CorePeer,
+    Peer as CorePeer, Version,
 };
 
 use crate::call::Call;
@@ -53,6 +53,7 @@ pub(crate) fn options(
     max_item: Count,
     (heartbeat, patience, stall): Health,
     peer_calls: bool,
+    protocol: Count,
 ) -> PyResult<(EngineOptions, Stalls)> {
     let stalls = Stalls::default();
     let options = EngineOptions {
@@ -67,7 +68,7 @@ pub(crate) fn options(
             on_stall: stalls.hears(),
         },
         peer_calls,
-        ..EngineOptions::default()
+        version: Version::proposed(protocol.0).map_err(|error| errors::raise(&error))?,
     };
     Ok((options, stalls))
 }
@@ -96,7 +97,7 @@ pub(crate) fn command(
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, health, peer_calls, /))]
+    #[pyo3(signature = (limits, handshake_timeout, policy, max_item, health, peer_calls, protocol, /))]
     fn new(
         limits: (Count, Count, Count, Count),
         handshake_timeout: f64,
@@ -104,9 +105,10 @@ impl Engine {
         max_item: Count,
         health: Health,
         peer_calls: bool,
+        protocol: Count,
     ) -> PyResult<Self> {
         let (options, stalls) =
-            options(limits, handshake_timeout, policy, max_item, health, peer_calls)?;
+            options(limits, handshake_timeout, policy, max_item, health, peer_calls, protocol)?;
         Ok(Engine { core: Owned::new(CoreEngine::new(options)), stalls })
     }
 

@@ -129,7 +129,7 @@ impl Host {
         idle: Option<f64>,
     ) -> PyResult<Self> {
         let (engine, _) =
-            engine::options(limits, handshake_timeout, policy, max_item, health, false)?;
+            engine::options(limits, handshake_timeout, policy, max_item, health, false, Count(6))?;
         let idle = idle.map(|idle| seconds("idle", idle)).transpose()?;
         let host = CoreHost::new(HostOptions { engine, idle });
         Ok(Host(Owned::new(host.map_err(|error| errors::raise(&error))?)))

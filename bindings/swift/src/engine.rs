@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::engine::Stalls;
-use sluicegate::{CapInfo, Command, Engine, EngineOptions, Error, NetworkPolicy, Peer, forward};
+use sluicegate::{
+    CapInfo, Command, Engine, EngineOptions, Error, NetworkPolicy, Peer, Version, forward,
+};
 
 use crate::call::CallCore;
 use crate::error::{Failure, Fault};
@@ -56,6 +58,27 @@ impl From<NetworkPolicy> for PolicyFacts {
     }
 }
 
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, uniffi::Enum)]
+pub enum ProtocolFacts {
+    /// 4.
+    V4,
+    /// 5.
+    V5,
+    /// 6.
+    V6,
+}
+
+impl From<ProtocolFacts> for Version {
+    fn from(facts: ProtocolFacts) -> Self {
+        match facts {
+            ProtocolFacts::V4 => Version::V4,
+            ProtocolFacts::V5 => Version::V5,
+            ProtocolFacts::V6 => Version::V6,
+        }
+    }
+}
+
 /// How an engine runs its cartridges.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct EngineFacts {
@@ -75,6 +98,8 @@ pub struct EngineFacts {
     pub stall_nanos: Option<u64>,
     /// A cartridge may call the caps of the cartridges of this engine.
     pub peer_calls: bool,
+    /// The version of the protocol that cartridges are spoken to in.
+    pub protocol: ProtocolFacts,
 }
 
 impl EngineFacts {
@@ -91,6 +116,7 @@ impl EngineFacts {
             policy: self.policy.into(),
             max_item: self.max_item.unwrap_or(defaults.max_item),
             peer_calls: self.peer_calls,
+            version: self.protocol.into(),
             ..defaults
         }
     }

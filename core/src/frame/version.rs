@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Frame;
 use super::kind::{AttributionClass, CreditDirection, FrameType};
+use crate::error::{Error, ErrorKind};
 
 /// A version that this library speaks. A link speaks one, from its HELLO to its end.
 ///
@@ -50,6 +51,17 @@ impl Version {
     #[must_use]
     pub fn declared(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.number() == number)
+    }
+
+    /// The version of this number for a host to propose.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a number that is not spoken here.
+    pub fn proposed(number: u64) -> Result<Self, Error> {
+        Self::declared(number).map(Self::late).ok_or_else(|| {
+            let message = format!("version {number} of the protocol is not spoken: 4, 5 or 6");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })
     }
 
     /// What a peer of this number speaks that has shown that it is of the later form.

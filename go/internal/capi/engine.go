@@ -29,6 +29,7 @@ type EngineOptions struct {
 	PatienceMillis         int64
 	StallMillis            int64
 	PeerCalls              bool
+	Protocol               uint32
 }
 
 func (o EngineOptions) build() C.sluice_engine_options {
@@ -41,6 +42,7 @@ func (o EngineOptions) build() C.sluice_engine_options {
 	options.patience_ms = C.int64_t(o.PatienceMillis)
 	options.stall_ms = C.int64_t(o.StallMillis)
 	options.peer_calls = C.bool(o.PeerCalls)
+	options.protocol = C.uint32_t(o.Protocol)
 	return options
 }
 

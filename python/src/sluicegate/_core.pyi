@@ -285,6 +285,7 @@ class Engine:
         max_item: int,
         health: _Health,
         peer_calls: bool,
+        protocol: int,
         /,
     ) -> Engine: ...
     def spawn(

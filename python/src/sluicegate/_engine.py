@@ -66,6 +66,7 @@ class EngineBase(Handle):
         patience: float = 10.0,
         stall: float | None = None,
         peer_calls: bool = False,
+        protocol: int = 6,
     ) -> None:
         """An engine without cartridges. Times are in seconds.
 
@@ -73,11 +74,14 @@ class EngineBase(Handle):
         stream, in bytes. Each cartridge is asked every ``heartbeat`` whether it lives (None:
         never), and killed if it takes longer than ``patience`` to answer. ``next_stall`` tells of
         streams that stand still for longer than ``stall``. With ``peer_calls`` a cartridge may call
-        the caps of the cartridges of this engine, its own included.
+        the caps of the cartridges of this engine, its own included. ``protocol`` is the version that
+        cartridges are spoken to in: 4, 5 or 6.
         """
         row = (limits or Limits()).row()
         health = (heartbeat, patience, stall)
-        self._core = _core.Engine(row, handshake_timeout, policy, max_item, health, peer_calls)
+        self._core = _core.Engine(
+            row, handshake_timeout, policy, max_item, health, peer_calls, protocol
+        )
 
     def stats(self) -> dict[str, Any]:
         """What is live and what was lost, in the shape that every language has. Never waits."""

@@ -85,18 +85,20 @@ public final class Engine: Sendable {
   /// `stall` is told by ``nextStall(within:)``; `nil` is no notices.
   ///
   /// With `peerCalls` a cartridge may call the caps of the cartridges of this engine, its own included;
-  /// otherwise such calls are refused with `noHandler`.
+  /// otherwise such calls are refused with `noHandler`. `protocolVersion` is what cartridges are
+  /// spoken to in.
   public init(
     limits: Limits = Limits(), handshake: Duration = .seconds(10),
     policy: NetworkPolicy = .full, maxItem: UInt64? = nil, heartbeat: Duration? = .seconds(30),
-    patience: Duration = .seconds(10), stall: Duration? = nil, peerCalls: Bool = false
+    patience: Duration = .seconds(10), stall: Duration? = nil, peerCalls: Bool = false,
+    protocolVersion: ProtocolVersion = .v6
   ) {
     core = EngineCore(
       facts: EngineFacts(
         limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
         maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
         patienceNanos: patience.clampedNanoseconds, stallNanos: stall?.clampedNanoseconds,
-        peerCalls: peerCalls))
+        peerCalls: peerCalls, protocol: protocolVersion.facts))
   }
 
   /// Starts a cartridge and waits until it has proved its identity.

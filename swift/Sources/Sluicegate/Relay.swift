@@ -89,7 +89,7 @@ public final class Host: Sendable {
       limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
       maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
       patienceNanos: patience.clampedNanoseconds, stallNanos: nil,
-      peerCalls: false)
+      peerCalls: false, protocol: .v6)
     core = try translating { try HostCore(engine: facts, idleNanos: idle?.clampedNanoseconds) }
   }
 

@@ -13733,6 +13733,10 @@ public struct EngineFacts: Equatable, Hashable {
      * A cartridge may call the caps of the cartridges of this engine.
      */
     public var peerCalls: Bool
+    /**
+     * The version of the protocol that cartridges are spoken to in.
+     */
+    public var `protocol`: ProtocolFacts
 
     // Default memberwise initializers are never public by default, so we
     // declare one manually.
@@ -13760,7 +13764,10 @@ public struct EngineFacts: Equatable, Hashable {
          */stallNanos: UInt64?,
         /**
          * A cartridge may call the caps of the cartridges of this engine.
-         */peerCalls: Bool) {
+         */peerCalls: Bool,
+        /**
+         * The version of the protocol that cartridges are spoken to in.
+         */`protocol`: ProtocolFacts) {
         self.limits = limits
         self.handshakeNanos = handshakeNanos
         self.policy = policy
@@ -13769,6 +13776,7 @@ public struct EngineFacts: Equatable, Hashable {
         self.patienceNanos = patienceNanos
         self.stallNanos = stallNanos
         self.peerCalls = peerCalls
+        self.`protocol` = `protocol`
     }
 
 
@@ -13794,7 +13802,8 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
                 heartbeatNanos: FfiConverterOptionUInt64.read(from: &buf),
                 patienceNanos: FfiConverterUInt64.read(from: &buf),
                 stallNanos: FfiConverterOptionUInt64.read(from: &buf),
-                peerCalls: FfiConverterBool.read(from: &buf)
+                peerCalls: FfiConverterBool.read(from: &buf),
+                protocol: FfiConverterTypeProtocolFacts.read(from: &buf)
         )
     }
 
@@ -13807,6 +13816,7 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
         FfiConverterUInt64.write(value.patienceNanos, into: &buf)
         FfiConverterOptionUInt64.write(value.stallNanos, into: &buf)
         FfiConverterBool.write(value.peerCalls, into: &buf)
+        FfiConverterTypeProtocolFacts.write(value.`protocol`, into: &buf)
     }
 }
 
@@ -16480,6 +16490,91 @@ public func FfiConverterTypeProbeEvent_lift(_ buf: RustBuffer) throws -> ProbeEv
 #endif
 public func FfiConverterTypeProbeEvent_lower(_ value: ProbeEvent) -> RustBuffer {
     return FfiConverterTypeProbeEvent.lower(value)
+}
+
+
+
+/**
+ * A version of the protocol.
+ */
+
+public enum ProtocolFacts: Equatable, Hashable {
+
+    /**
+     * 4.
+     */
+    case v4
+    /**
+     * 5.
+     */
+    case v5
+    /**
+     * 6.
+     */
+    case v6
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension ProtocolFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeProtocolFacts: FfiConverterRustBuffer {
+    typealias SwiftType = ProtocolFacts
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> ProtocolFacts {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .v4
+
+        case 2: return .v5
+
+        case 3: return .v6
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: ProtocolFacts, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case .v4:
+            writeInt(&buf, Int32(1))
+
+
+        case .v5:
+            writeInt(&buf, Int32(2))
+
+
+        case .v6:
+            writeInt(&buf, Int32(3))
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProtocolFacts_lift(_ buf: RustBuffer) throws -> ProtocolFacts {
+    return try FfiConverterTypeProtocolFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeProtocolFacts_lower(_ value: ProtocolFacts) -> RustBuffer {
+    return FfiConverterTypeProtocolFacts.lower(value)
 }
 
 
