@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluicegate::{AttributionClass, Cause, Error, ErrorKind};
 
-use crate::flow::CauseCore;
+use crate::cause::CauseCore;
 
 /// The facts of an error or of a reason.
 #[derive(Clone, Debug, uniffi::Record)]

@@ -11,6 +11,7 @@
 mod bell;
 mod call;
 mod cartridge;
+mod cause;
 mod engine;
 mod error;
 mod feed;
@@ -28,6 +29,7 @@ mod report;
 mod request;
 mod router;
 mod sync;
+mod token;
 mod transport;
 mod window;
 

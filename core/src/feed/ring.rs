@@ -7,6 +7,7 @@ use crate::account::Counters;
 use crate::error::{Error, ErrorKind};
 use crate::frame::Value;
 use crate::model::feed::{CaptureAnswer, Delivery, Feed as Machine, FeedEnd, FeedPhase};
+use crate::stream::LiveSource;
 use crate::sync::Arc;
 use crate::wait::watched::{Watched, until};
 
@@ -238,6 +239,12 @@ fn served() -> Error {
         ErrorKind::InvalidArgument,
         "the feed is being served: it has one consumer at a time",
     )
+}
+
+impl LiveSource for Core {
+    fn figures(&self) -> serde_json::Value {
+        self.stats().to_json()
+    }
 }
 
 #[cfg(test)]

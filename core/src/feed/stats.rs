@@ -1,8 +1,5 @@
 //! [`FeedStats`]: a feed's figures.
 
-use super::ring::Core;
-use crate::stream::LiveSource;
-
 /// A feed's figures at one moment, in items. `captured = delivered + dropped + held`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedStats {
@@ -30,11 +27,5 @@ impl FeedStats {
             "captured": captured, "delivered": delivered, "dropped": dropped,
             "overruns": overruns, "held": held, "capacity": capacity, "ended": ended,
         })
-    }
-}
-
-impl LiveSource for Core {
-    fn figures(&self) -> serde_json::Value {
-        self.stats().to_json()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::children::Children;
 use super::names::check_names;
-use super::standing::drop_reason;
+use super::refused::drop_reason;
 use super::table::Summary;
 use super::terminal::{self, Event, Terminal};
 use crate::check;

@@ -7,6 +7,7 @@ mod exchange;
 mod keeper;
 mod limit;
 mod names;
+mod refused;
 mod standing;
 mod table;
 mod terminal;

@@ -9,8 +9,7 @@ use super::exchange::{Exchange, Side};
 use super::table::{Ended, Figures, Summary};
 use super::terminal::Terminal;
 use crate::account::{Ending, Snapshot, StandingRequest};
-use crate::error::{Error, ErrorKind, Reason};
-use crate::model::accounting::DropReason;
+use crate::error::{ErrorKind, Reason};
 use crate::time::now;
 
 impl Exchange {
@@ -107,13 +106,4 @@ fn ended_json(ended: &Ended) -> Json {
         "side": summary.map(|summary| side_name(summary.side)),
         "lifetime_ms": summary.map(|summary| summary.lifetime_ms),
     })
-}
-
-/// What a chunk that was refused is counted as.
-pub(super) fn drop_reason(error: &Error) -> DropReason {
-    match error.kind() {
-        ErrorKind::CreditViolation => DropReason::CreditViolation,
-        ErrorKind::LimitReached => DropReason::LimitReached,
-        _ => DropReason::Protocol,
-    }
 }

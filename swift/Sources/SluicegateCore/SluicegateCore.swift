@@ -17788,16 +17788,6 @@ public func sourceProbe(edge: EdgeFacts?)throws  -> SourceCore  {
 })
 }
 /**
- * Says who releases tokens. The first call counts; it comes before the first token.
- */
-public func keepElements(keeper: Keeper)  {try! rustCall() {
-        uniffiCallStatus in
-    uniffi_sluicegate_swift_fn_func_keep_elements(
-        FfiConverterTypeKeeper_lower(keeper),uniffiCallStatus
-    )
-}
-}
-/**
  * Several flows as one: what they give is merged.
  */
 public func flowFan(how: FanFacts, flows: [FlowCore]) -> FlowCore  {
@@ -18484,6 +18474,16 @@ public func traceFrames(place: String, json: Bool)throws   {try rustCallWithErro
 }
 }
 /**
+ * Says who releases tokens. The first call counts; it comes before the first token.
+ */
+public func keepElements(keeper: Keeper)  {try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_keep_elements(
+        FfiConverterTypeKeeper_lower(keeper),uniffiCallStatus
+    )
+}
+}
+/**
  * The smaller of two proposals; none if either is zero.
  */
 public func negotiate(ours: UInt64, theirs: UInt64) -> UInt64?  {
@@ -18569,9 +18569,6 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_source_probe() != 47949) {
-        return InitializationResult.apiChecksumMismatch
-    }
-    if (uniffi_sluicegate_swift_checksum_func_keep_elements() != 19238) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_fan() != 12009) {
@@ -18733,6 +18730,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_trace_frames() != 12834) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_keep_elements() != 13368) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_negotiate() != 10496) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -18824,6 +18824,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_sessionop_take() != 34425) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_causecore_token() != 17483) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_enginecore_attach() != 14446) {
@@ -18958,13 +18961,7 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_sourcecore_once() != 44095) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_method_causecore_token() != 23713) {
-        return InitializationResult.apiChecksumMismatch
-    }
     if (uniffi_sluicegate_swift_checksum_method_function_call() != 31558) {
-        return InitializationResult.apiChecksumMismatch
-    }
-    if (uniffi_sluicegate_swift_checksum_method_keeper_release() != 51449) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_keys_key() != 49669) {
@@ -19486,6 +19483,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_routercore_unregister() != 37192) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_keeper_release() != 45133) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_windowcore_arrive() != 57594) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -19510,10 +19510,10 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_windowcore_size() != 7581) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_constructor_enginecore_new() != 40188) {
+    if (uniffi_sluicegate_swift_checksum_constructor_causecore_new() != 9742) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_constructor_causecore_new() != 1838) {
+    if (uniffi_sluicegate_swift_checksum_constructor_enginecore_new() != 40188) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_promisecore_new() != 43867) {

@@ -262,13 +262,6 @@ typedef void (*UniffiCallbackInterfaceFunctionMethod0)(uint64_t, RustBuffer, Rus
     );
 
 #endif
-#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
-#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
-typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _Nonnull,
-        RustCallStatus *_Nonnull uniffiCallStatus
-    );
-
-#endif
 #ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
 #define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
 typedef void (*UniffiCallbackInterfaceKeysMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
@@ -339,6 +332,13 @@ typedef void (*UniffiCallbackInterfaceSendingMethod0)(uint64_t, uint64_t, RustBu
     );
 
 #endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
+typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 #define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_BELL
 typedef struct UniffiVTableCallbackInterfaceBell {
@@ -364,15 +364,6 @@ typedef struct UniffiVTableCallbackInterfaceFunction {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceFunctionMethod0 _Nonnull call;
 } UniffiVTableCallbackInterfaceFunction;
-
-#endif
-#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
-#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
-typedef struct UniffiVTableCallbackInterfaceKeeper {
-    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
-    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
-    UniffiCallbackInterfaceKeeperMethod0 _Nonnull release;
-} UniffiVTableCallbackInterfaceKeeper;
 
 #endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEYS
@@ -447,6 +438,15 @@ typedef struct UniffiVTableCallbackInterfaceSending {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceSendingMethod0 _Nonnull send;
 } UniffiVTableCallbackInterfaceSending;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
+typedef struct UniffiVTableCallbackInterfaceKeeper {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceKeeperMethod0 _Nonnull release;
+} UniffiVTableCallbackInterfaceKeeper;
 
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_BELL
@@ -662,6 +662,26 @@ int8_t uniffi_sluicegate_swift_fn_method_sessionop_poll(uint64_t ptr, uint64_t b
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SESSIONOP_TAKE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SESSIONOP_TAKE
 uint64_t uniffi_sluicegate_swift_fn_method_sessionop_take(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAUSECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAUSECORE
+uint64_t uniffi_sluicegate_swift_fn_clone_causecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAUSECORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAUSECORE
+void uniffi_sluicegate_swift_fn_free_causecore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_CAUSECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_CAUSECORE_NEW
+uint64_t uniffi_sluicegate_swift_fn_constructor_causecore_new(uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAUSECORE_TOKEN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAUSECORE_TOKEN
+uint64_t uniffi_sluicegate_swift_fn_method_causecore_token(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_ENGINECORE
@@ -984,26 +1004,6 @@ uint64_t uniffi_sluicegate_swift_fn_method_sourcecore_via(uint64_t ptr, uint64_t
 uint64_t uniffi_sluicegate_swift_fn_method_sourcecore_once(uint64_t ptr, RustBuffer message, RustCallStatus *_Nonnull out_status
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAUSECORE
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAUSECORE
-uint64_t uniffi_sluicegate_swift_fn_clone_causecore(uint64_t handle, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAUSECORE
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAUSECORE
-void uniffi_sluicegate_swift_fn_free_causecore(uint64_t handle, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_CAUSECORE_NEW
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_CAUSECORE_NEW
-uint64_t uniffi_sluicegate_swift_fn_constructor_causecore_new(uint64_t token, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAUSECORE_TOKEN
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAUSECORE_TOKEN
-uint64_t uniffi_sluicegate_swift_fn_method_causecore_token(uint64_t ptr, RustCallStatus *_Nonnull out_status
-);
-#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FUNCTION
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_FUNCTION
 uint64_t uniffi_sluicegate_swift_fn_clone_function(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -1022,26 +1022,6 @@ void uniffi_sluicegate_swift_fn_init_callback_vtable_function(const UniffiVTable
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FUNCTION_CALL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_FUNCTION_CALL
 RustBuffer uniffi_sluicegate_swift_fn_method_function_call(uint64_t ptr, RustBuffer tokens, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
-uint64_t uniffi_sluicegate_swift_fn_clone_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
-void uniffi_sluicegate_swift_fn_free_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
-void uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(const UniffiVTableCallbackInterfaceKeeper* _Nonnull vtable
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
-void uniffi_sluicegate_swift_fn_method_keeper_release(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEYS
@@ -2366,6 +2346,26 @@ void uniffi_sluicegate_swift_fn_method_routercore_register(uint64_t ptr, RustBuf
 void uniffi_sluicegate_swift_fn_method_routercore_unregister(uint64_t ptr, RustBuffer request, RustBuffer stream, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEEPER
+uint64_t uniffi_sluicegate_swift_fn_clone_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_KEEPER
+void uniffi_sluicegate_swift_fn_free_keeper(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_KEEPER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_keeper(const UniffiVTableCallbackInterfaceKeeper* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_KEEPER_RELEASE
+void uniffi_sluicegate_swift_fn_method_keeper_release(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_WINDOWCORE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_WINDOWCORE
 uint64_t uniffi_sluicegate_swift_fn_clone_windowcore(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -2528,11 +2528,6 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_manual(RustBuffer edge, RustBuff
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PROBE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SOURCE_PROBE
 uint64_t uniffi_sluicegate_swift_fn_func_source_probe(RustBuffer edge, RustCallStatus *_Nonnull out_status
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
-void uniffi_sluicegate_swift_fn_func_keep_elements(uint64_t keeper, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FAN
@@ -2801,6 +2796,11 @@ RustBuffer uniffi_sluicegate_swift_fn_func_explanation_text(RustBuffer json, Rus
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_TRACE_FRAMES
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_TRACE_FRAMES
 void uniffi_sluicegate_swift_fn_func_trace_frames(RustBuffer place, int8_t json, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_KEEP_ELEMENTS
+void uniffi_sluicegate_swift_fn_func_keep_elements(uint64_t keeper, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_NEGOTIATE
@@ -3188,12 +3188,6 @@ uint16_t uniffi_sluicegate_swift_checksum_func_source_probe(void
 
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
-uint16_t uniffi_sluicegate_swift_checksum_func_keep_elements(void
-
-);
-#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FAN
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FAN
 uint16_t uniffi_sluicegate_swift_checksum_func_flow_fan(void
@@ -3512,6 +3506,12 @@ uint16_t uniffi_sluicegate_swift_checksum_func_trace_frames(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_KEEP_ELEMENTS
+uint16_t uniffi_sluicegate_swift_checksum_func_keep_elements(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_NEGOTIATE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_NEGOTIATE
 uint16_t uniffi_sluicegate_swift_checksum_func_negotiate(void
@@ -3695,6 +3695,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_sessionop_poll(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SESSIONOP_TAKE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SESSIONOP_TAKE
 uint16_t uniffi_sluicegate_swift_checksum_method_sessionop_take(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAUSECORE_TOKEN
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAUSECORE_TOKEN
+uint16_t uniffi_sluicegate_swift_checksum_method_causecore_token(void
 
 );
 #endif
@@ -3962,21 +3968,9 @@ uint16_t uniffi_sluicegate_swift_checksum_method_sourcecore_once(void
 
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAUSECORE_TOKEN
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAUSECORE_TOKEN
-uint16_t uniffi_sluicegate_swift_checksum_method_causecore_token(void
-
-);
-#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FUNCTION_CALL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_FUNCTION_CALL
 uint16_t uniffi_sluicegate_swift_checksum_method_function_call(void
-
-);
-#endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
-uint16_t uniffi_sluicegate_swift_checksum_method_keeper_release(void
 
 );
 #endif
@@ -5018,6 +5012,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_routercore_unregister(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEEPER_RELEASE
+uint16_t uniffi_sluicegate_swift_checksum_method_keeper_release(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_WINDOWCORE_ARRIVE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_WINDOWCORE_ARRIVE
 uint16_t uniffi_sluicegate_swift_checksum_method_windowcore_arrive(void
@@ -5066,15 +5066,15 @@ uint16_t uniffi_sluicegate_swift_checksum_method_windowcore_size(void
 
 );
 #endif
-#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
-#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
-uint16_t uniffi_sluicegate_swift_checksum_constructor_enginecore_new(void
-
-);
-#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_CAUSECORE_NEW
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_CAUSECORE_NEW
 uint16_t uniffi_sluicegate_swift_checksum_constructor_causecore_new(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_ENGINECORE_NEW
+uint16_t uniffi_sluicegate_swift_checksum_constructor_enginecore_new(void
 
 );
 #endif

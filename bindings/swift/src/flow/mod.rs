@@ -4,7 +4,6 @@
 //! run yields crosses as a list, in the order of the stages; Swift knows the types.
 
 mod blueprint;
-mod cause;
 mod element;
 mod group;
 mod join;
@@ -18,5 +17,3 @@ mod source;
 mod stage;
 mod testkit;
 mod wire;
-
-pub(crate) use cause::CauseCore;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::element::{Element, own};
+use crate::token::{Element, own};
 
 /// An error of Swift's, as a token that is this side's until it is dropped.
 #[derive(uniffi::Object)]
