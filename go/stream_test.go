@@ -139,7 +139,9 @@ func TestItemsWiderThanTheWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fed := make(chan struct{})
 	go func() {
+		defer close(fed)
 		for i, size := range sizes {
 			if err := in.EmitItem(ctx, bytes.Repeat([]byte{byte(i)}, size), map[string]any{"i": i}); err != nil {
 				t.Error(err)
@@ -160,6 +162,7 @@ func TestItemsWiderThanTheWindow(t *testing.T) {
 		t.Errorf("got %+v", info)
 	}
 	got, err := out.ReadItems(ctx)
+	<-fed
 	if err != nil || len(got) != len(sizes)+1 {
 		t.Fatalf("got %d items, %v", len(got), err)
 	}
