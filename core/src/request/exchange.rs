@@ -275,12 +275,14 @@ impl Exchange {
         self.input_of(frame)?.finish(frame.chunk_count)
     }
 
-    /// END: the caller's closes the body, the handler's ends the request.
+    /// END: the caller's closes the body, the handler's ends the request. A stream that is open ends with it
+    /// if it promised no end (L16); otherwise something is missing.
     fn inbound_end(&self, frame: &Frame) -> Result<(), Error> {
-        let open: Vec<_> = self.state.update(|state| {
+        let mut open: Vec<_> = self.state.update(|state| {
             state.body_ended = true;
             state.inputs.values().filter(|input| !input.has_ended()).cloned().collect()
         });
+        open.retain(|input| !input.info().unbounded || input.finish(None).is_err());
         let unclosed = open.first().map(|input| {
             protocol(format!("the request ended with stream {:?} open", input.info().id))
         });
