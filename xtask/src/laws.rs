@@ -59,7 +59,7 @@ pub const LAWS: &[Law] = &[
     flow(15, "Who sends and receives on one request serves both at the same time."),
     flow(
         16,
-        "A stream may be declared unbounded: it has no end but a cancel, and is never collected whole.",
+        "A stream may be declared unbounded: it is never collected whole, and ends by STREAM_END, by the terminal of its request or by a cancel.",
     ),
     protocol(17, "A cancel works in the middle of a stream."),
 ];
