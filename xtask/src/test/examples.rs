@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::checked;
 use crate::repo::Repo;
 use crate::setup::Tools;
 use crate::swift::{BUILD_FOLDER, Swift};
@@ -33,7 +34,7 @@ pub fn test(repo: &Repo, tools: &Tools) -> Result<()> {
         for example in PRINTING {
             prints(repo, language, example)?;
         }
-        server::test(&mut repo.command((language.program)(SERVING)))
+        server::test(checked(&mut repo.command((language.program)(SERVING))))
             .with_context(|| format!("the example http in {}", language.name))?;
         println!("examples, {}: as they say", language.name);
     }
@@ -46,7 +47,7 @@ fn prints(repo: &Repo, language: &Language, example: &str) -> Result<()> {
     if example == "transcode" {
         program.arg(build::cartridge(repo, language.name)); // the process that the feed goes through
     }
-    let said = process::capture(&mut program)
+    let said = process::capture(checked(&mut program))
         .with_context(|| format!("the example {example} in {}", language.name))?;
     if said != wanted {
         bail!("the example {example} in {} printed {said:?}, not {wanted:?}", language.name);
