@@ -1,5 +1,6 @@
 /* Descriptors at the ends of a pipeline: each is opened once a run, and closed with it. */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,7 @@
 
 typedef struct file {
   char path[64];
-  int flags;
-  int opened;
+  atomic_int flags, opened; /* the opener runs on a thread of the library */
 } file;
 
 static file new_file(const char *text) {
