@@ -169,7 +169,7 @@ fn echo(exchange: Arc<Exchange>) {
 fn both_ways() {
     many(60, || {
         let (caller, callee) = pair(echo);
-        let exchange = caller.connection.call("cap").expect("alive");
+        let exchange = caller.connection.call("cap", None).expect("alive");
         let keeper = Keeper::new(Arc::clone(&exchange), "unfinished");
         let sending = output(&exchange, &keeper).expect("open");
         let flow = exchange.flow();
@@ -201,7 +201,7 @@ fn both_ways() {
 fn wide_items() {
     many(40, || {
         let (caller, callee) = pair(echo);
-        let exchange = caller.connection.call("cap").expect("alive");
+        let exchange = caller.connection.call("cap", None).expect("alive");
         let keeper = Keeper::new(Arc::clone(&exchange), "unfinished");
         let sending = output(&exchange, &keeper).expect("open");
         let (flow, wire) = (exchange.flow(), Arc::clone(exchange.wire()));
@@ -233,7 +233,7 @@ fn wide_items() {
 fn cancelled() {
     many(200, || {
         let (caller, callee) = pair(echo);
-        let exchange = caller.connection.call("cap").expect("alive");
+        let exchange = caller.connection.call("cap", None).expect("alive");
         let keeper = Keeper::new(Arc::clone(&exchange), "unfinished");
         let sending = output(&exchange, &keeper).expect("open");
         let sender = go(move || (0..40).try_for_each(|_| sending.blocking_emit(Value::Bool(true))));
@@ -251,7 +251,7 @@ fn cancelled() {
 fn dead_peer() {
     many(200, || {
         let (caller, callee) = pair(|exchange| exchange.wire().lanes.close());
-        let exchange = caller.connection.call("cap").expect("alive");
+        let exchange = caller.connection.call("cap", None).expect("alive");
         let keeper = Keeper::new(Arc::clone(&exchange), "unfinished");
         let sending = output(&exchange, &keeper).expect("open");
         let sender = go(move || (0..9).try_for_each(|_| sending.blocking_emit(Value::Bool(true))));
