@@ -25,5 +25,5 @@ def test_a_cartridge_speaks_the_version_of_its_engine(protocol: int) -> None:
 
 
 def test_a_version_that_is_not_spoken_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="version 3 .*4, 5 or 6"):
+    with pytest.raises(InvalidArgument, match=r"version 3 .*4, 5 or 6"):
         Engine(protocol=3)

@@ -74,8 +74,8 @@ class EngineBase(Handle):
         stream, in bytes. Each cartridge is asked every ``heartbeat`` whether it lives (None:
         never), and killed if it takes longer than ``patience`` to answer. ``next_stall`` tells of
         streams that stand still for longer than ``stall``. With ``peer_calls`` a cartridge may call
-        the caps of the cartridges of this engine, its own included. ``protocol`` is the version that
-        cartridges are spoken to in: 4, 5 or 6.
+        the caps of the cartridges of this engine, its own included. Cartridges are spoken to in
+        version ``protocol``: 4, 5 or 6.
         """
         row = (limits or Limits()).row()
         health = (heartbeat, patience, stall)
