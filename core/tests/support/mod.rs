@@ -1,41 +1,20 @@
 //! An engine and a cartridge in one process, over a pair of sockets.
 #![allow(dead_code)] // each test file uses a part of it
 
+#[path = "../watchdog/mod.rs"]
+mod watchdog;
+
 use std::future::poll_fn;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use sluicegate::wait::block_on;
 use sluicegate::{
     Cap, Cartridge, Deadline, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request,
 };
-
-/// A bound that a busy machine keeps: what it guards would otherwise take minutes or never end.
-pub const PROMPT: Duration = Duration::from_secs(15);
-
-/// Runs `body` on a thread of its own and fails if it takes longer than `limit`.
-pub fn within<T: Send + 'static>(
-    limit: Duration,
-    what: &str,
-    body: impl FnOnce() -> T + Send + 'static,
-) -> T {
-    let (done, is_done) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        let result = body();
-        let _ = done.send(());
-        result
-    });
-    match is_done.recv_timeout(limit) {
-        Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        },
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what}: still not done after {limit:?}"),
-    }
-}
+#[allow(unused_imports)] // as above
+pub use watchdog::{PROMPT, within};
 
 /// Waits for `future` on this thread, and tells each time that it is not ready and its waker stands in line.
 pub fn tells_waits<F: Future>(future: F, mut waits: impl FnMut()) -> F::Output {
