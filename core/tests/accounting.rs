@@ -121,8 +121,9 @@ fn credit_is_conserved_in_the_snapshots_of_both_ends() {
                     assert!(available <= window, "{stream}");
                 }
             }
-            go.send(()).expect("the handler waits");
+            // Before the handler is told to go on: it answers with an END, after which no input ends.
             call.blocking_finish_input().expect("the end");
+            go.send(()).expect("the handler waits");
             call.blocking_wait().expect("done");
         }
     });
