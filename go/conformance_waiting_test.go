@@ -17,7 +17,7 @@ import (
 )
 
 // watchdog bounds every wait of a test that could hang.
-const watchdog = 10 * time.Second
+const watchdog = time.Minute
 
 type waitingScript struct {
 	Name    string            `json:"name"`

@@ -138,6 +138,7 @@ func testCartridge() *sluicegate.Cartridge {
 		if err := errors.Join(
 			r.Log("info", sluicegate.ClassResource, "half full"),
 			r.Progress(0.5, "half done"),
+			readAll(ctx, r),
 			r.Output().Emit(ctx, "one"),
 			second.Emit(ctx, "two"),
 		); err != nil {
@@ -151,7 +152,7 @@ func testCartridge() *sluicegate.Cartridge {
 			return err
 		}
 		_, err = call.Wait(ctx)
-		return r.Output().Emit(ctx, errors.Is(err, sluicegate.ErrNoHandler))
+		return errors.Join(readAll(ctx, r), r.Output().Emit(ctx, errors.Is(err, sluicegate.ErrNoHandler)))
 	})
 	c.HandleFunc(toldCap, func(ctx context.Context, r *sluicegate.Request) error {
 		select {
@@ -162,10 +163,18 @@ func testCartridge() *sluicegate.Cartridge {
 		}
 	})
 	c.HandleFunc(limitedCap, func(ctx context.Context, r *sluicegate.Request) error {
-		if err := r.Limit(limit); err != nil {
+		in, err := r.Input(context.Background())
+		if err != nil {
 			return err
 		}
-		in, err := r.Input(context.Background())
+		item, err := in.Recv(context.Background())
+		if err != nil {
+			return err
+		}
+		var limit time.Duration
+		if err := errors.Join(item.Value.Unmarshal(&limit), r.Limit(limit)); err != nil {
+			return err
+		}
 		for err == nil {
 			_, err = in.Recv(context.Background())
 		}
@@ -183,6 +192,22 @@ func testCartridge() *sluicegate.Cartridge {
 		}
 	})
 	return c
+}
+
+// readAll reads all input of a request to its end: only then may it be over before its caller has said
+// that the input is.
+func readAll(ctx context.Context, r *sluicegate.Request) error {
+	for in, err := range r.Inputs(ctx) {
+		if err != nil {
+			return err
+		}
+		for _, err := range in.Items(ctx) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // The transports that attach knows.

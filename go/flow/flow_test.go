@@ -16,7 +16,7 @@ import (
 	"github.com/sluicegate/sluicegate/go/internal/capi"
 )
 
-const watchdog = 60 * time.Second
+const watchdog = 4 * time.Minute
 
 // guarded gives a test a context that ends when the test would hang.
 func guarded(t testing.TB) context.Context {

@@ -85,7 +85,7 @@ func TestATransportIsCutWhereItIsSaid(t *testing.T) {
 }
 
 func TestTransportsOfAShuffleChangePlaces(t *testing.T) {
-	shuffle := flowtest.NewShuffle(time.Millisecond)
+	shuffle := flowtest.NewShuffle(20 * time.Millisecond)
 	var mu sync.Mutex
 	var order []byte
 	write := func(seed flowtest.Seed, name byte) {
@@ -100,10 +100,17 @@ func TestTransportsOfAShuffleChangePlaces(t *testing.T) {
 			}
 		}
 	}
-	var both sync.WaitGroup
+	var both, ready sync.WaitGroup
 	both.Add(2)
-	go func() { defer both.Done(); write(1, 'a') }()
-	go func() { defer both.Done(); write(2, 'b') }()
+	ready.Add(2) // neither may be through before the other has begun
+	begin := func(seed flowtest.Seed, name byte) {
+		defer both.Done()
+		ready.Done()
+		ready.Wait()
+		write(seed, name)
+	}
+	go begin(1, 'a')
+	go begin(2, 'b')
 	both.Wait()
 	if strings.Count(string(order), "ab")+strings.Count(string(order), "ba") < 2 {
 		t.Errorf("%s", order)
@@ -119,7 +126,7 @@ const echo = "cap:echo;in=media:blob;out=media:blob"
 // echoed sends text through a cartridge whose transport has faults, and answers what came back.
 func echoed(t *testing.T, reader, writer flowtest.Faults, text []byte) ([]byte, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	cartridge := sluicegate.NewCartridge(sluicegate.Manifest{Name: "test"})
 	cartridge.HandleFunc(echo, func(ctx context.Context, r *sluicegate.Request) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicegate/sluicegate/go/flow/flowtest"
 )
 
-const soon = 20 * time.Second
+const soon = 2 * time.Minute
 
 func run[T any](t *testing.T, scope *flow.Scope, s flow.Source[T]) (*flow.Running[*flow.Subscriber[T]], *flowtest.Subscriber[T]) {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 )
 
 // limit is how long what is left may take to go: handlers have 5 s after their host is gone.
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 const module = "github.com/sluicegate/sluicegate/go"
 

@@ -29,7 +29,7 @@ type host struct {
 }
 
 func start(t *testing.T) host {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
 	self, err := os.Executable()
 	if err != nil {
