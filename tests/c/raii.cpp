@@ -74,16 +74,16 @@ void a_call() {
       engine.spawn(std::string(self, static_cast<std::size_t>(len)), {"--cartridge"});
   const sluice::Call call = peer.call(UPPER);
   call.input("media:blob").write("hello", 5);
-  call.finish_input(10000);
-  expect(call.output(10000).collect_bytes(10000).str() == "HELLO", "the cartridge answers");
-  call.wait(10000);
+  call.finish_input(120000);
+  expect(call.output(120000).collect_bytes(120000).str() == "HELLO", "the cartridge answers");
+  call.wait(120000);
   const sluice::Call throws = peer.call(THROWS);
-  const sluice::Error error = thrown([&] { throws.wait(10000); });
+  const sluice::Error error = thrown([&] { throws.wait(120000); });
   expect(error.kind() == SLUICE_REMOTE && std::strstr(error.what(), "as was asked for") != nullptr,
          "what a handler throws is the caller's error");
   const sluice::Call late = peer.call(UPPER);
   late.limit(50);
-  const sluice::Error passed = thrown([&] { late.wait(10000); });
+  const sluice::Error passed = thrown([&] { late.wait(120000); });
   expect(passed.kind() == SLUICE_TIMED_OUT && std::strstr(passed.what(), "50ms") != nullptr,
          "a limit ends the call and is named");
   const sluice::Error spawn = thrown([&] { engine.spawn("/no/such/program"); });

@@ -6,7 +6,7 @@
 
 #include "actors.h"
 
-enum { MAX_ACTORS = 128, WATCHDOG_MS = 10000, FIRST_SHORT_MS = 2 };
+enum { MAX_ACTORS = 128, WATCHDOG_MS = 120000, FIRST_SHORT_MS = 2 };
 
 typedef struct named_window {
   const char *name;

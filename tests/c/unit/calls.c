@@ -23,8 +23,8 @@ static void a_handler_may_talk(void) {
   size_t len = 0;
   pair_open(&pair, NULL, test_cartridge());
   CHECK_OK_ERR(sluice_peer_call(pair.peer, CAP_TALK, SLUICE_NUL, &call, &err), err);
-  CHECK_OK_ERR(sluice_call_finish_input(call, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_next_event(call, 10000, &event, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_next_event(call, WAIT_MS, &event, &err), err);
   CHECK_OK(sluice_event_kind(event, &kind));
   CHECK(kind == SLUICE_EVENT_LOG);
   CHECK(TEXT_IS(sluice_event_level(event, &text, NULL), text, "info"));
@@ -32,7 +32,7 @@ static void a_handler_may_talk(void) {
   CHECK_OK(sluice_event_class(event, &cls));
   CHECK(cls == SLUICE_CLASS_USER);
   CHECK_OK(sluice_event_release(event));
-  CHECK_OK_ERR(sluice_call_next_event(call, 10000, &event, &err), err);
+  CHECK_OK_ERR(sluice_call_next_event(call, WAIT_MS, &event, &err), err);
   CHECK_OK(sluice_event_kind(event, &kind));
   CHECK(kind == SLUICE_EVENT_PROGRESS);
   CHECK_OK(sluice_event_value(event, &value));
@@ -40,19 +40,19 @@ static void a_handler_may_talk(void) {
   CHECK_OK(sluice_event_level(event, &text, NULL));
   CHECK(text == NULL);
   CHECK_OK(sluice_event_release(event));
-  CHECK_OK_ERR(sluice_call_next_output(call, 10000, &output, &err), err);
-  CHECK_OK_ERR(sluice_input_collect_text(output, 10000, &item, &err), err);
+  CHECK_OK_ERR(sluice_call_next_output(call, WAIT_MS, &output, &err), err);
+  CHECK_OK_ERR(sluice_input_collect_text(output, WAIT_MS, &item, &err), err);
   CHECK_OK(sluice_item_text(item, &text, &len));
   CHECK(len == 4 && memcmp(text, "text", 4) == 0);
   CHECK_OK(sluice_item_release(item));
   CHECK_OK(sluice_input_release(output));
-  CHECK_OK_ERR(sluice_call_wait(call, 10000, &terminal, &err), err);
+  CHECK_OK_ERR(sluice_call_wait(call, WAIT_MS, &terminal, &err), err);
   CHECK_OK(sluice_terminal_progress(terminal, &value));
   CHECK(value > 0.89 && value < 0.91);
   CHECK(TEXT_IS(sluice_terminal_message(terminal, &text, NULL), text, "all said"));
   CHECK_OK(sluice_terminal_release(terminal));
-  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_call_next_output(call, 10000, &output, &err));
-  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_call_next_event(call, 10000, &event, &err));
+  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_call_next_output(call, WAIT_MS, &output, &err));
+  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_call_next_event(call, WAIT_MS, &event, &err));
   CHECK_OK(sluice_call_release(call));
   pair_close(&pair);
 }
@@ -66,7 +66,7 @@ static void a_failure_is_the_handlers_own(void) {
   const char *text = NULL;
   pair_open(&pair, NULL, test_cartridge());
   CHECK_OK_ERR(sluice_peer_call(pair.peer, CAP_FAIL, SLUICE_NUL, &call, &err), err);
-  CHECK_STATUS(SLUICE_REMOTE, sluice_call_wait(call, 10000, &terminal, &err));
+  CHECK_STATUS(SLUICE_REMOTE, sluice_call_wait(call, WAIT_MS, &terminal, &err));
   CHECK(TEXT_IS(sluice_error_code(err, &text, NULL), text, "TOO_BIG"));
   CHECK_OK(sluice_error_message(err, &text, NULL));
   CHECK(text != NULL && strstr(text, "as was asked for") != NULL);
@@ -76,7 +76,7 @@ static void a_failure_is_the_handlers_own(void) {
   err = NULL;
   CHECK_OK(sluice_call_release(call));
   CHECK_OK_ERR(sluice_peer_call(pair.peer, "cap:nobody", SLUICE_NUL, &call, &err), err);
-  CHECK_STATUS(SLUICE_NO_HANDLER, sluice_call_wait(call, 10000, &terminal, &err));
+  CHECK_STATUS(SLUICE_NO_HANDLER, sluice_call_wait(call, WAIT_MS, &terminal, &err));
   CHECK_OK(sluice_error_release(err));
   CHECK_OK(sluice_call_release(call));
   pair_close(&pair);
@@ -154,7 +154,7 @@ static void *serve_by_hand(void *argument) {
   CHECK_OK_ERR(sluice_cartridge_serve_fds(cartridge, pulled->fd, pulled->fd, &session, &err), err);
   CHECK_OK(sluice_session_limits(session, &limits));
   CHECK(limits.initial_credit == 32);
-  while (sluice_session_next_request(session, 10000, &request, &err) == SLUICE_OK) {
+  while (sluice_session_next_request(session, WAIT_MS, &request, &err) == SLUICE_OK) {
     sluice_input *input = NULL;
     sluice_output *output = NULL;
     sluice_error *reason = NULL;
@@ -163,12 +163,12 @@ static void *serve_by_hand(void *argument) {
     CHECK(TEXT_IS(sluice_request_cap(request, &text, NULL), text, CAP_ECHO));
     CHECK_OK(sluice_request_id(request, &text, NULL));
     CHECK(strlen(text) == 36);
-    CHECK_OK_ERR(sluice_request_next_input(request, 10000, &input, &err), err);
+    CHECK_OK_ERR(sluice_request_next_input(request, WAIT_MS, &input, &err), err);
     CHECK_OK(sluice_request_output(request, &output));
-    CHECK_OK_ERR(sluice_forward(input, output, 10000, &chunks, &err), err);
+    CHECK_OK_ERR(sluice_forward(input, output, WAIT_MS, &chunks, &err), err);
     CHECK(chunks == 50);
     CHECK_OK(sluice_input_release(input));
-    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_request_next_input(request, 10000, &input, &err));
+    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_request_next_input(request, WAIT_MS, &input, &err));
     CHECK_STATUS(SLUICE_INVALID_ARGUMENT,
                  sluice_request_output_for(request, "media:none", SLUICE_NUL, &output, &err));
     CHECK_OK(sluice_error_release(err));
@@ -176,8 +176,8 @@ static void *serve_by_hand(void *argument) {
     CHECK_OK(sluice_request_cancel_reason(request, &reason));
     CHECK(reason == NULL);
     CHECK_STATUS(SLUICE_TIMED_OUT, sluice_request_cancelled(request, 0, &reason));
-    CHECK_OK_ERR(sluice_request_finish(request, 1.0, NULL, 0, 10000, &err), err);
-    CHECK_OK(sluice_request_cancelled(request, 10000, &reason));
+    CHECK_OK_ERR(sluice_request_finish(request, 1.0, NULL, 0, WAIT_MS, &err), err);
+    CHECK_OK(sluice_request_cancelled(request, WAIT_MS, &reason));
     CHECK_OK(sluice_error_release(reason));
     CHECK_OK(sluice_output_release(output));
     CHECK_OK(sluice_request_release(request));
@@ -213,30 +213,30 @@ static void calls_can_be_chained(void) {
   CHECK_OK_ERR(sluice_peer_call(second, CAP_ECHO, SLUICE_NUL, &second_call, &err), err);
   CHECK_OK(sluice_call_input(first_call, "media:blob", SLUICE_NUL, &first_in, NULL));
   CHECK_OK(sluice_call_input(second_call, "media:blob", SLUICE_NUL, &second_in, NULL));
-  CHECK_OK_ERR(sluice_output_emit_u64(first_in, 0, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_output(first_call, 10000, &first_out, &err), err);
+  CHECK_OK_ERR(sluice_output_emit_u64(first_in, 0, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_output(first_call, WAIT_MS, &first_out, &err), err);
   CHECK_OK(sluice_forward_start(first_out, second_in, &op));
   CHECK_STATUS(SLUICE_TIMED_OUT, sluice_op_wait(op, 0, &err));
   for (n = 1; n < 50; n++) {
-    CHECK_OK_ERR(sluice_output_emit_u64(first_in, n, 10000, &err), err);
+    CHECK_OK_ERR(sluice_output_emit_u64(first_in, n, WAIT_MS, &err), err);
     (void)sluice_op_wait(op, 0, NULL); /* moves what is there */
   }
-  CHECK_OK_ERR(sluice_call_finish_input(first_call, 10000, &err), err);
-  CHECK_OK_ERR(sluice_op_wait(op, 10000, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(first_call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
   CHECK_OK(sluice_op_take_count(op, &moved));
   CHECK(moved == 50);
   CHECK_OK(sluice_op_release(op));
-  CHECK_OK_ERR(sluice_call_finish_input(second_call, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_output(second_call, 10000, &second_out, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(second_call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_output(second_call, WAIT_MS, &second_out, &err), err);
   for (n = 0; n < 50; n++) {
     sluice_item *item = NULL;
     uint64_t is = 0;
-    CHECK_OK_ERR(sluice_input_recv(second_out, 10000, &item, &err), err);
+    CHECK_OK_ERR(sluice_input_recv(second_out, WAIT_MS, &item, &err), err);
     CHECK_OK(sluice_item_u64(item, &is));
     CHECK(is == n);
     CHECK_OK(sluice_item_release(item));
   }
-  CHECK_OK_ERR(sluice_call_wait(second_call, 10000, &terminal, &err), err);
+  CHECK_OK_ERR(sluice_call_wait(second_call, WAIT_MS, &terminal, &err), err);
   CHECK_OK(sluice_terminal_release(terminal));
   CHECK_OK(sluice_input_release(first_out));
   CHECK_OK(sluice_input_release(second_out));
@@ -244,7 +244,7 @@ static void calls_can_be_chained(void) {
   CHECK_OK(sluice_output_release(second_in));
   CHECK_OK(sluice_call_release(first_call));
   CHECK_OK(sluice_call_release(second_call));
-  CHECK_OK_ERR(sluice_peer_close(second, 10000, &err), err);
+  CHECK_OK_ERR(sluice_peer_close(second, WAIT_MS, &err), err);
   CHECK_OK(sluice_peer_release(second));
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK(pulled.served == 1);

@@ -64,6 +64,9 @@ void check_ok_with(const char *file, int line, const char *what, sluice_status s
                    sluice_error *err);
 #define CHECK_OK_ERR(call, err) check_ok_with(__FILE__, __LINE__, #call, (call), (err))
 
+/* How long a wait may take that comes to an end on any machine, however busy. */
+enum { WAIT_MS = 120000 };
+
 /* How much less there is to do where a checker makes everything slow. */
 int check_rounds(int rounds);
 
@@ -89,7 +92,7 @@ unsigned handler_releases(void);
 #define CAP_FOREVER "cap:forever;in=media:blob;out=media:blob"
 #define CAP_FAIL "cap:fail;in=media:blob;out=media:blob"
 #define CAP_TALK "cap:talk;in=media:blob;out=media:text"
-/* Gives itself 300 ms, and reads all of its input without an answer. */
+/* Reads one value, gives itself 300 ms while it waits for the next, and has no answer. */
 #define CAP_LIMITED "cap:limited;in=media:blob;out=media:blob"
 
 #endif

@@ -28,7 +28,7 @@ static sluice_feed_meta next(const sluice_feed *feed) {
   sluice_error *err = NULL;
   const uint8_t *bytes = NULL;
   size_t len = 0;
-  CHECK_OK_ERR(sluice_feed_recv(feed, 10000, &item, &err), err);
+  CHECK_OK_ERR(sluice_feed_recv(feed, WAIT_MS, &item, &err), err);
   CHECK_OK(sluice_item_feed_meta(item, &meta));
   CHECK_OK(sluice_item_bytes(item, &bytes, &len));
   CHECK(len == 1 && bytes[0] == (uint8_t)meta.seq);
@@ -63,7 +63,7 @@ static void a_loss_is_told_with_the_next_item(void) {
   CHECK_STATUS(SLUICE_CLOSED, push(feed, 7));
   meta = next(feed);
   CHECK(meta.seq == 6 && meta.gap_dropped == 0);
-  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_feed_recv(feed, 10000, &item, NULL));
+  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_feed_recv(feed, WAIT_MS, &item, NULL));
   CHECK(stats_of(feed).overruns == 4 && stats_of(feed).dropped == 4);
   CHECK_OK(sluice_feed_release(feed));
 }
@@ -76,7 +76,7 @@ static void an_overrun_fails_a_feed_that_says_so(void) {
   CHECK_STATUS(SLUICE_FEED_OVERRUN, push(feed, 1));
   CHECK_STATUS(SLUICE_CLOSED, push(feed, 2));
   CHECK(next(feed).seq == 0);
-  CHECK_STATUS(SLUICE_FEED_OVERRUN, sluice_feed_recv(feed, 10000, &item, &err));
+  CHECK_STATUS(SLUICE_FEED_OVERRUN, sluice_feed_recv(feed, WAIT_MS, &item, &err));
   CHECK(err != NULL);
   CHECK_OK(sluice_error_release(err));
   CHECK(stats_of(feed).captured == 2 && stats_of(feed).ended);
@@ -93,7 +93,7 @@ static void a_failure_is_no_clean_end(void) {
   CHECK_OK(sluice_feed_fail(feed, reason));
   CHECK_OK(sluice_error_release(reason));
   CHECK(next(feed).seq == 0);
-  CHECK_STATUS(SLUICE_IO, sluice_feed_recv(feed, 10000, &item, &err));
+  CHECK_STATUS(SLUICE_IO, sluice_feed_recv(feed, WAIT_MS, &item, &err));
   CHECK_OK(sluice_error_message(err, &text, NULL));
   CHECK(strcmp(text, "unplugged") == 0);
   CHECK_OK(sluice_error_release(err));
@@ -108,14 +108,14 @@ static void waiting_takes_nothing(void) {
   CHECK_OK(sluice_feed_recv_start(feed, &op));
   CHECK_STATUS(SLUICE_TIMED_OUT, sluice_op_wait(op, 1, NULL));
   CHECK_OK(push(feed, 0));
-  CHECK_OK(sluice_op_wait(op, 10000, NULL));
+  CHECK_OK(sluice_op_wait(op, WAIT_MS, NULL));
   CHECK_OK(sluice_op_take_item(op, &item));
   CHECK_OK(sluice_item_release(item));
   CHECK_OK(sluice_op_release(op));
   CHECK_OK(push(feed, 1));
   CHECK_OK(sluice_feed_abandon(feed));
   CHECK(stats_of(feed).dropped == 1 && stats_of(feed).overruns == 0);
-  CHECK_STATUS(SLUICE_CLOSED, sluice_feed_recv(feed, 10000, &item, NULL));
+  CHECK_STATUS(SLUICE_CLOSED, sluice_feed_recv(feed, WAIT_MS, &item, NULL));
   CHECK_OK(sluice_feed_release(feed));
 }
 
@@ -160,13 +160,13 @@ static void a_command_and_a_pipe_are_sources(void) {
       CHECK_OK_ERR(sluice_feed_fd(NULL, fds[0], 3, 0, &feed, &err), err);
     }
     CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_feed_push(feed, NULL, 0, 0, 0, NULL));
-    CHECK_OK_ERR(sluice_feed_recv(feed, 10000, &item, &err), err);
+    CHECK_OK_ERR(sluice_feed_recv(feed, WAIT_MS, &item, &err), err);
     CHECK_OK(sluice_item_release(item));
-    CHECK_OK_ERR(sluice_feed_recv(feed, 10000, &item, &err), err);
+    CHECK_OK_ERR(sluice_feed_recv(feed, WAIT_MS, &item, &err), err);
     CHECK_OK(sluice_item_bytes(item, &bytes, &len));
     CHECK(len == 3 && memcmp(bytes, "def", 3) == 0);
     CHECK_OK(sluice_item_release(item));
-    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_feed_recv(feed, 10000, &item, NULL));
+    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_feed_recv(feed, WAIT_MS, &item, NULL));
     CHECK_OK(sluice_feed_release(feed));
   }
   CHECK_OK(sluice_command_release(command));
@@ -193,7 +193,7 @@ static void gaps_add_up_through_a_cartridge(void) {
     CHECK_STATUS(SLUICE_TIMED_OUT, sluice_op_wait(serving, 0, NULL));
   }
   CHECK_OK(sluice_feed_stop(feed));
-  CHECK_OK_ERR(sluice_call_output(call, 10000, &result, &err), err);
+  CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &result, &err), err);
   for (;;) {
     sluice_feed_meta meta = SLUICE_FEED_META_INIT;
     const sluice_status served = sluice_op_wait(serving, 0, NULL);
@@ -214,8 +214,8 @@ static void gaps_add_up_through_a_cartridge(void) {
     lost += meta.gap_dropped;
     CHECK_OK(sluice_item_release(item));
   }
-  CHECK_OK_ERR(sluice_output_close(argument, 10000, &err), err);
-  while (sluice_input_recv(result, 10000, &item, &err) == SLUICE_OK) {
+  CHECK_OK_ERR(sluice_output_close(argument, WAIT_MS, &err), err);
+  while (sluice_input_recv(result, WAIT_MS, &item, &err) == SLUICE_OK) {
     sluice_feed_meta meta = SLUICE_FEED_META_INIT;
     CHECK_OK(sluice_item_feed_meta(item, &meta));
     CHECK(meta.seq - expected == meta.gap_dropped);

@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-enum { SOON_MS = 20000 };
+enum { SOON_MS = WAIT_MS };
 
 /* A number on the heap; as many as were not released are alive. */
 sluice_element flow_number(long n);

@@ -87,7 +87,7 @@ static void a_child_may_begin_anew(void) {
   if (child == 0) {
     struct pair anew;
     sluice_call *none = NULL;
-    alarm(60);
+    alarm(300);
     if (sluice_peer_call(pair.peer, CAP_ECHO, SLUICE_NUL, &none, NULL) != SLUICE_FORKED) {
       _exit(1);
     }
@@ -105,7 +105,7 @@ static void a_child_may_begin_anew(void) {
     CHECK_OK(sluice_output_release(input));
   }
   CHECK_OK_ERR(sluice_call_finish_input(call, SLUICE_FOREVER, &err), err);
-  CHECK_OK_ERR(sluice_call_wait(call, 10000, &terminal, &err), err);
+  CHECK_OK_ERR(sluice_call_wait(call, WAIT_MS, &terminal, &err), err);
   CHECK_OK(sluice_terminal_release(terminal));
   CHECK_OK(sluice_call_release(call));
   pair_close(&pair);

@@ -37,7 +37,7 @@ static void across_open(across *across, const char *cap, uint64_t window) {
 
 static void across_output(across *across) {
   sluice_error *err = NULL;
-  CHECK_OK_ERR(sluice_call_output(across->call, 10000, &across->output, &err), err);
+  CHECK_OK_ERR(sluice_call_output(across->call, WAIT_MS, &across->output, &err), err);
 }
 
 static void across_close(across *across) {
@@ -53,7 +53,7 @@ static void expect_number(const across *across, uint64_t expected) {
   sluice_item *item = NULL;
   sluice_error *err = NULL;
   uint64_t number = 0;
-  CHECK_OK_ERR(sluice_input_recv(across->output, 10000, &item, &err), err);
+  CHECK_OK_ERR(sluice_input_recv(across->output, WAIT_MS, &item, &err), err);
   CHECK_OK(sluice_item_u64(item, &number));
   CHECK(number == expected);
   CHECK_OK(sluice_item_release(item));
@@ -67,7 +67,7 @@ static void l9_a_sender_starts_with_the_window_and_waits_at_zero(void) {
   unsigned n;
   across_open(&across, CAP_FOREVER, WINDOW);
   for (n = 0; n < WINDOW; n++) {
-    CHECK_OK_ERR(sluice_output_emit_u64(across.input, n, 10000, &err), err);
+    CHECK_OK_ERR(sluice_output_emit_u64(across.input, n, WAIT_MS, &err), err);
   }
   CHECK_STATUS(SLUICE_TIMED_OUT, sluice_output_emit_u64(across.input, n, 100, &err));
   CHECK_OK(sluice_output_stats(across.input, &stats));
@@ -104,7 +104,7 @@ static void l10_l11_l15_what_is_consumed_comes_back_with_every_window(void) {
     for (n = 0; n < 200; n++) {
       expect_number(&across, n);
     }
-    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_input_recv(across.output, 10000, &item, &err));
+    CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_input_recv(across.output, WAIT_MS, &item, &err));
     sluice_error_release(err);
     pthread_join(sender, NULL);
     across_close(&across);
@@ -134,7 +134,7 @@ static void l13_l16_l17_a_cancel_ends_everything_in_its_middle(void) {
   unsigned n;
   across_open(&across, CAP_FOREVER, WINDOW);
   across_output(&across);
-  CHECK_STATUS(SLUICE_UNBOUNDED, sluice_input_collect_bytes(across.output, 10000, &item, &err));
+  CHECK_STATUS(SLUICE_UNBOUNDED, sluice_input_collect_bytes(across.output, WAIT_MS, &item, &err));
   CHECK_OK(sluice_error_release(err));
   err = NULL;
   for (n = 0; n < SENDERS; n++) {
@@ -147,7 +147,7 @@ static void l13_l16_l17_a_cancel_ends_everything_in_its_middle(void) {
   for (n = 0; n < SENDERS; n++) {
     pthread_join(senders[n], NULL);
   }
-  CHECK_STATUS(SLUICE_CANCELLED, sluice_call_wait(across.call, 10000, &terminal, &err));
+  CHECK_STATUS(SLUICE_CANCELLED, sluice_call_wait(across.call, WAIT_MS, &terminal, &err));
   CHECK_OK(sluice_error_release(err));
   across_close(&across);
 }
@@ -161,8 +161,8 @@ static void l14_control_flows_while_no_data_may(void) {
   across_open(&across, CAP_FOREVER, 1);
   across_output(&across);
   CHECK_OK_ERR(sluice_peer_call(across.peer, CAP_TALK, SLUICE_NUL, &talk, &err), err);
-  CHECK_OK_ERR(sluice_call_finish_input(talk, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_next_event(talk, 10000, &event, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(talk, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_next_event(talk, WAIT_MS, &event, &err), err);
   CHECK_OK(sluice_event_release(event));
   CHECK_OK(sluice_call_release(talk));
   CHECK_OK(sluice_call_cancel(across.call, NULL));

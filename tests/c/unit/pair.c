@@ -99,16 +99,27 @@ static sluice_status talk(void *ctx, const sluice_request *request, sluice_error
 
 static sluice_status limited(void *ctx, const sluice_request *request, sluice_error **err) {
   sluice_input *input = NULL;
-  sluice_status status = sluice_request_limit(request, 300, err);
+  sluice_item *item = NULL;
+  sluice_op *next = NULL;
+  sluice_status status = sluice_request_input(request, SLUICE_FOREVER, &input, err);
   (void)ctx;
   if (status == SLUICE_OK) {
-    status = sluice_request_input(request, SLUICE_FOREVER, &input, err);
-  }
-  while (status == SLUICE_OK) {
-    sluice_item *item = NULL;
     status = sluice_input_recv(input, SLUICE_FOREVER, &item, err);
-    sluice_item_release(item);
   }
+  if (status == SLUICE_OK) {
+    status = sluice_input_recv_start(input, &next);
+  }
+  if (status == SLUICE_OK) {
+    status = sluice_op_poll(next, NULL, err); /* it waits from here on */
+  }
+  if (status == SLUICE_WAIT) {
+    status = sluice_request_limit(request, 300, err);
+  }
+  if (status == SLUICE_OK) {
+    status = sluice_op_wait(next, SLUICE_FOREVER, err);
+  }
+  sluice_op_release(next);
+  sluice_item_release(item);
   sluice_input_release(input);
   return status == SLUICE_END_OF_STREAM ? SLUICE_OK : status;
 }
@@ -177,7 +188,7 @@ void pair_open(pair *pair, const sluice_engine_options *options, sluice_cartridg
 
 void pair_close(pair *pair) {
   sluice_error *err = NULL;
-  CHECK_OK_ERR(sluice_peer_close(pair->peer, 10000, &err), err);
+  CHECK_OK_ERR(sluice_peer_close(pair->peer, WAIT_MS, &err), err);
   CHECK(pthread_join(pair->thread, NULL) == 0);
   CHECK_OK(sluice_peer_release(pair->peer));
   CHECK_OK(sluice_engine_release(pair->engine));

@@ -50,10 +50,10 @@ static void a_process_serves(void) {
   CHECK(peak > 100000);
   CHECK_OK_ERR(sluice_peer_call(peer, CAP_ECHO, SLUICE_NUL, &call, &err), err);
   CHECK_OK_ERR(sluice_call_input(call, "media:blob", SLUICE_NUL, &input, &err), err);
-  CHECK_OK_ERR(sluice_output_write(input, (const uint8_t *)"hello", 5, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_finish_input(call, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_output(call, 10000, &output, &err), err);
-  CHECK_OK_ERR(sluice_input_collect_bytes(output, 10000, &item, &err), err);
+  CHECK_OK_ERR(sluice_output_write(input, (const uint8_t *)"hello", 5, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &output, &err), err);
+  CHECK_OK_ERR(sluice_input_collect_bytes(output, WAIT_MS, &item, &err), err);
   CHECK_OK(sluice_item_bytes(item, &bytes, &len));
   CHECK(len == 5 && memcmp(bytes, "hello", 5) == 0);
   CHECK_OK(sluice_item_release(item));
@@ -66,7 +66,7 @@ static void a_process_serves(void) {
   CHECK_OK(sluice_engine_release(engine));
 }
 
-/* HZ-C14: SIGPIPE has its default action here, and yet the host lives. */
+/* HZ-C14: SIGPIPE has its default action here, and yet the host lives. No heartbeat tells of the end. */
 static void c14_a_killed_cartridge_is_an_error(void) {
   int round;
   for (round = 0; round < check_rounds(20); round++) {
@@ -78,18 +78,19 @@ static void c14_a_killed_cartridge_is_an_error(void) {
     sluice_error *err = NULL;
     sluice_item *item = NULL;
     sluice_status status = SLUICE_OK;
-    const struct timespec began = monotonic_now();
+    sluice_engine_options options = SLUICE_ENGINE_OPTIONS_INIT;
     struct sigaction action;
     static const uint8_t zeros[65536];
     uint32_t pid = 0;
     unsigned written = 0;
     CHECK(sigaction(SIGPIPE, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
-    CHECK_OK_ERR(sluice_engine_new(NULL, &engine, &err), err);
+    options.heartbeat_ms = -1;
+    CHECK_OK_ERR(sluice_engine_new(&options, &engine, &err), err);
     CHECK_OK_ERR(spawn(engine, own_path(), "--cartridge", &peer, &err), err);
     CHECK_OK(sluice_peer_pid(peer, &pid));
     CHECK_OK_ERR(sluice_peer_call(peer, CAP_FOREVER, SLUICE_NUL, &call, &err), err);
     CHECK_OK_ERR(sluice_call_input(call, "media:blob", SLUICE_NUL, &input, &err), err);
-    CHECK_OK_ERR(sluice_call_output(call, 10000, &output, &err), err);
+    CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &output, &err), err);
     CHECK(kill((pid_t)pid, SIGKILL) == 0);
     while (status == SLUICE_OK && written < 100000) {
       status = sluice_output_write(input, zeros, sizeof zeros, SLUICE_FOREVER, &err);
@@ -99,14 +100,13 @@ static void c14_a_killed_cartridge_is_an_error(void) {
     CHECK_OK(sluice_error_release(err));
     err = NULL;
     do {
-      status = sluice_input_recv(output, 5000, &item, &err);
+      status = sluice_input_recv(output, WAIT_MS, &item, &err);
       if (status == SLUICE_OK) {
         CHECK_OK(sluice_item_release(item));
       }
     } while (status == SLUICE_OK);
     CHECK_STATUS(SLUICE_PEER_DIED, status);
     CHECK_OK(sluice_error_release(err));
-    CHECK(millis_since(began) < 10000);
     CHECK_OK(sluice_input_release(output));
     CHECK_OK(sluice_output_release(input));
     CHECK_OK(sluice_call_release(call));

@@ -42,10 +42,10 @@ static void echo_through(const sluice_peer *peer) {
   size_t len = 0;
   CHECK_OK_ERR(sluice_peer_call(peer, CAP_ECHO, SLUICE_NUL, &call, &err), err);
   CHECK_OK_ERR(sluice_call_input(call, "media:blob", SLUICE_NUL, &input, &err), err);
-  CHECK_OK_ERR(sluice_output_write(input, (const uint8_t *)"hello", 5, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_finish_input(call, 10000, &err), err);
-  CHECK_OK_ERR(sluice_call_output(call, 10000, &output, &err), err);
-  CHECK_OK_ERR(sluice_input_collect_bytes(output, 10000, &item, &err), err);
+  CHECK_OK_ERR(sluice_output_write(input, (const uint8_t *)"hello", 5, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &output, &err), err);
+  CHECK_OK_ERR(sluice_input_collect_bytes(output, WAIT_MS, &item, &err), err);
   CHECK_OK(sluice_item_bytes(item, &bytes, &len));
   CHECK(len == 5 && memcmp(bytes, "hello", 5) == 0);
   CHECK_OK(sluice_item_release(item));
@@ -99,8 +99,9 @@ static void a_call_goes_through_a_switch_and_a_host(void) {
   CHECK(says(item, "\"culprits\":[]"));
   CHECK_OK(sluice_host_stats(host, &item));
   CHECK(says(item, "\"overruns_total\":0"));
-  CHECK_OK(sluice_host_explain(host, &item));
-  CHECK(says(item, "\"silent\":[]"));
+  do { /* a cartridge that is busy may be late with its answer */
+    CHECK_OK(sluice_host_explain(host, &item));
+  } while (!says(item, "\"silent\":[]"));
   CHECK_OK(sluice_host_state(host, &item));
   CHECK(item == NULL);
   CHECK_OK_ERR(sluice_switch_set_state(relay, (const uint8_t *)"kept", 4, &err), err);
@@ -114,7 +115,7 @@ static void a_call_goes_through_a_switch_and_a_host(void) {
   CHECK(err == NULL);
   CHECK_OK(sluice_host_left_start(host, &left));
   CHECK_OK(sluice_switch_close(relay));
-  CHECK_OK_ERR(sluice_op_wait(left, 10000, &err), err);
+  CHECK_OK_ERR(sluice_op_wait(left, WAIT_MS, &err), err);
   CHECK_OK(sluice_op_release(left));
   CHECK_OK(sluice_host_close(host));
   CHECK_OK(sluice_peer_release(peer));
@@ -146,8 +147,8 @@ static void what_stands_still_is_told(void) {
   CHECK_OK_ERR(sluice_engine_spawn(engine, command, &peer, &err), err);
   CHECK_STATUS(SLUICE_TIMED_OUT, sluice_engine_next_stall(engine, 0, &told));
   CHECK_OK_ERR(sluice_peer_call(peer, CAP_FOREVER, SLUICE_NUL, &call, &err), err);
-  CHECK_OK_ERR(sluice_call_output(call, 10000, &output, &err), err);
-  CHECK_OK(sluice_engine_next_stall(engine, 10000, &told));
+  CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &output, &err), err);
+  CHECK_OK(sluice_engine_next_stall(engine, WAIT_MS, &told));
   CHECK_OK(sluice_item_text(told, &json, &len));
   CHECK_OK(sluice_explanation_text(json, len, &item));
   CHECK(says(item, "HOLDS THE OTHERS UP: this process has not read stream"));
