@@ -295,19 +295,24 @@ impl<T> EdgeCore<T> {
     pub(super) fn take(
         &self,
         wanted: bool,
-        key: &mut Option<u64>,
+        place: &mut Place,
         waker: &Waker,
     ) -> (Option<Signal<T>>, Buffer) {
+        if wanted && place.unwanted {
+            self.forget(place); // who wanted nothing is owed no wake for what lies there
+        }
         let mut buffer = None;
         let mut look = |state: &mut State<T>| {
             let taken = state.take(wanted, self.options);
             buffer = Some(state.buffer);
             taken
         };
-        let taken = self.state.with(&mut look).or_else(|| {
+        let taken = self.state.glance(place.key, &mut look).or_else(|| {
             self.grant(self.window.flush()); // before any wait (L10)
-            self.state.ask(key, waker, look)
+            self.state.ask(&mut place.key, waker, &mut look)
         });
+        let buffer = buffer.expect("looked at least once");
+        place.unwanted = taken.is_none() && buffer.held != 0;
         let signal = taken.map(|taken| match taken {
             Taken::Element(element, size) => {
                 if self.options.waits() {
@@ -321,7 +326,7 @@ impl<T> EdgeCore<T> {
             Taken::End(None) => Signal::Complete,
             Taken::End(Some(error)) => Signal::Fail(error),
         });
-        (signal, buffer.expect("looked at least once"))
+        (signal, buffer)
     }
 
     /// Room has come free. An edge that sends what was asked for hears of the asking instead.
@@ -331,10 +336,19 @@ impl<T> EdgeCore<T> {
         }
     }
 
-    /// Leaves no waker of `key` behind.
-    pub(super) fn forget(&self, key: &mut Option<u64>) {
-        self.state.forget(key);
+    /// Leaves no waker of `place` behind.
+    pub(super) fn forget(&self, place: &mut Place) {
+        self.state.forget(&mut place.key);
+        place.unwanted = false;
     }
+}
+
+/// Where a consumer waits for an element or the end.
+#[derive(Default)]
+pub(super) struct Place {
+    key: Option<u64>,
+    /// It wanted nothing when it left its waker, and something lay there.
+    unwanted: bool,
 }
 
 enum Taken<T> {
@@ -391,12 +405,12 @@ impl<T> State<T> {
 pub(super) struct EdgeOut<T> {
     core: Arc<EdgeCore<T>>,
     meter: Meter,
-    key: Option<u64>,
+    place: Place,
 }
 
 impl<T> EdgeOut<T> {
     pub(super) fn new(core: Arc<EdgeCore<T>>, meter: Meter) -> Self {
-        EdgeOut { core, meter, key: None }
+        EdgeOut { core, meter, place: Place::default() }
     }
 
     fn show(&self, buffer: Buffer) {
@@ -418,7 +432,7 @@ impl<T: Send> Upstream<T> for EdgeOut<T> {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
         let wanted = self.meter.wanted();
-        let (signal, buffer) = self.core.take(wanted, &mut self.key, context.waker());
+        let (signal, buffer) = self.core.take(wanted, &mut self.place, context.waker());
         if let Some(Signal::Next(_)) = &signal {
             let accepted = self.meter.arrive();
             debug_assert!(accepted, "an edge asks itself for what it is asked for");
@@ -434,7 +448,7 @@ impl<T: Send> Upstream<T> for EdgeOut<T> {
 
 impl<T> Drop for EdgeOut<T> {
     fn drop(&mut self) {
-        self.core.forget(&mut self.key);
+        self.core.forget(&mut self.place);
         self.core.cancel();
     }
 }

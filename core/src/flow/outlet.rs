@@ -6,7 +6,7 @@ use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
 use super::context::Signal;
-use super::edge::EdgeCore;
+use super::edge::{EdgeCore, Place};
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
 use crate::time::Deadline;
@@ -33,7 +33,7 @@ impl<T> Clone for Outlet<T> {
 
 struct Recv<T> {
     core: Arc<EdgeCore<T>>,
-    key: Option<u64>,
+    place: Place,
 }
 
 impl<T> Future for Recv<T> {
@@ -41,7 +41,7 @@ impl<T> Future for Recv<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Task<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        match this.core.take(true, &mut this.key, context.waker()).0 {
+        match this.core.take(true, &mut this.place, context.waker()).0 {
             None => Poll::Pending,
             Some(Signal::Next(element)) => Poll::Ready(Ok(Some(element))),
             Some(Signal::Complete) => Poll::Ready(Ok(None)),
@@ -52,7 +52,7 @@ impl<T> Future for Recv<T> {
 
 impl<T> Drop for Recv<T> {
     fn drop(&mut self) {
-        self.core.forget(&mut self.key);
+        self.core.forget(&mut self.place);
     }
 }
 
@@ -66,7 +66,7 @@ impl<T: Send + 'static> Outlet<T> {
     /// # Errors
     /// What the pipeline failed with; the same each time.
     pub fn recv(&self) -> impl Future<Output = Result<Option<T>, Error>> + Send + use<T> {
-        Recv { core: Arc::clone(&self.0.0), key: None }
+        Recv { core: Arc::clone(&self.0.0), place: Place::default() }
     }
 
     /// The same as an operation to poll by hand.

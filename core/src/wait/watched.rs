@@ -28,6 +28,13 @@ impl WaitSet {
         });
         self.wakers.insert(key, waker)
     }
+
+    /// A waiter of `whose` has found an answer. While its waker stands, nobody has woken it.
+    fn answered(&mut self, key: Option<u64>, whose: &'static str) {
+        if check::on() && key.is_some_and(|key| self.wakers.contains_key(&key)) {
+            self.suspects.add(whose);
+        }
+    }
 }
 
 struct Inner<S> {
@@ -76,14 +83,26 @@ impl<S> Watched<S> {
         let waker = waker.clone(); // foreign code: never under the lock
         let mut inner = self.0.lock();
         let answer = ask(&mut inner.state);
-        let stands = || key.is_some_and(|key| inner.waiting.wakers.contains_key(&key));
-        if check::on() && answer.is_some() && stands() {
-            inner.waiting.suspects.add(std::any::type_name::<S>());
-        }
-        if answer.is_none() {
+        if answer.is_some() {
+            inner.waiting.answered(*key, std::any::type_name::<S>());
+        } else {
             let replaced = inner.waiting.put(key, waker);
             drop(inner);
             drop(replaced); // foreign code may run when it goes: never under the lock
+        }
+        answer
+    }
+
+    /// Asks once, for the waiter of `key`, and leaves its waker as it is.
+    pub(crate) fn glance<T>(
+        &self,
+        key: Option<u64>,
+        ask: impl FnOnce(&mut S) -> Option<T>,
+    ) -> Option<T> {
+        let mut inner = self.0.lock();
+        let answer = ask(&mut inner.state);
+        if answer.is_some() {
+            inner.waiting.answered(key, std::any::type_name::<S>());
         }
         answer
     }
