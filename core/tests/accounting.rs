@@ -14,7 +14,7 @@ use sluicegate::{
 };
 use support::{ECHO, engine, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// A cartridge of this process, and its session.
 fn cartridge(

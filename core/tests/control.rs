@@ -16,7 +16,7 @@ use sluicegate::control::{Control, Question, Report, ask};
 use sluicegate::{Address, Engine, ErrorKind};
 use support::{ECHO, attach_echo, within};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 fn place(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("sluice-control-{name}-{}", std::process::id()))

@@ -15,7 +15,7 @@ use sluicegate::{
 };
 use support::{ECHO, attach, attach_echo, echo, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(180);
 const TWICE: &str = "cap:twice;in=media:blob;out=media:blob";
 const HOLD: &str = "cap:hold;in=media:blob;out=media:blob";
 const ROLE: &str = "SLUICEGATE_TEST_CALLER";

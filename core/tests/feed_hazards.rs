@@ -16,7 +16,7 @@ use sluicegate::wait::{Bell, Op};
 use sluicegate::{Deadline, Error, ErrorKind, Value};
 use watchdog::{PROMPT, within};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 
 fn ring(capacity: u64, policy: OverrunPolicy) -> FeedOptions {
     FeedOptions { capacity, policy, format: None }

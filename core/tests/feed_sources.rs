@@ -9,7 +9,7 @@ use sluicegate::feed::{Feed, FeedItem, FeedOptions, Framing, OverrunPolicy, Pace
 use sluicegate::{Command, Error, ErrorKind};
 use watchdog::{until, within};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// A ring that loses nothing, so that what comes is what was sent.
 fn whole() -> FeedOptions {

@@ -12,7 +12,7 @@ use sluicegate::flow::{
 use sluicegate::{Error, ErrorKind};
 
 const SHORT: Duration = Duration::from_millis(5);
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(180);
 
 fn both<A, B>(a: A, b: B) -> (A, B) {
     (a, b)

@@ -7,7 +7,7 @@ use sluicegate::flow::{
 };
 use sluicegate::{Error, ErrorKind};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 fn edge(n: u64) -> EdgeOptions {
     EdgeOptions::capacity(n).expect("positive")

@@ -10,7 +10,7 @@ use sluicegate::flow::{
 };
 use sluicegate::{Error, ErrorKind};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 type Body = Flow<u64, Feedback<u64, u64>>;
 

@@ -5,16 +5,15 @@ mod support;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sluicegate::flow::{Flow, Scope, Sink, Source};
 use sluicegate::{
     Cap, Cartridge, Command, Engine, Error, ErrorKind, Manifest, Peer, Request, Value,
 };
-use support::{engine, limits, within};
+use support::{engine, limits, until, within};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 const DOUBLE: &str = "cap:double;in=media:numbers;out=media:numbers";
 const ROLE: &str = "SLUICEGATE_TEST_PIPELINE";
 
@@ -56,15 +55,6 @@ fn spawn(engine: &Engine) -> Peer {
     let pid = peer.pid().expect("a process");
     assert_ne!(pid, std::process::id(), "another one");
     peer
-}
-
-/// Waits for what has no wake of its own.
-fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + SOON;
-    while !so() {
-        assert!(Instant::now() < end, "{what}: not so within {SOON:?}");
-        thread::yield_now();
-    }
 }
 
 /// L9, L10, from end to end: the source here gives what the other process has asked for and one that

@@ -11,7 +11,7 @@ use sluicegate::flow::{Completion, Promise, Status};
 use sluicegate::{Error, ErrorKind};
 use support::{tells_waits, within};
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(180);
 
 /// How the threads of a round settle: each in one of three ways, with a mark of its own.
 fn settle(promise: &Promise<u64>, thread: u64) -> bool {

@@ -1,5 +1,7 @@
 //! The streams protocol: demand, terminals, cancel, failure, rollback, shutdown.
 
+mod watchdog;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,12 +10,13 @@ use sluicegate::flow::{
     EdgeOptions, Flow, Offer, Overflow, Scope, Sink, Source, Status, SubscriberEvent,
 };
 use sluicegate::{Error, ErrorKind};
+use watchdog::until;
 
 fn scope() -> Scope {
     Scope::new("test").expect("a scope")
 }
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_blueprint_runs_as_often_as_one_likes_each_time_afresh() {
@@ -215,6 +218,7 @@ fn a_cancel_releases_every_element_once_and_wakes_the_producer() {
     };
     let end = end.with_limit(SOON);
     drop(end.request(1).expect_any());
+    until("the edge above is full", || control.held() == 4);
     end.cancel();
     assert!(producer.join().expect("no panic") >= 4);
     scope.shutdown(SOON).expect("stops");

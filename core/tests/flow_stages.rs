@@ -10,7 +10,7 @@ use sluicegate::flow::{
 };
 use sluicegate::{Error, ErrorKind};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 /// A flow between two probes, on a scope without threads.
 fn between<I, O>(flow: Flow<I, O>) -> (Scope, Publisher<I>, Subscriber<O>)

@@ -9,6 +9,8 @@ use sluicegate::flow::{
 };
 use sluicegate::{Error, ErrorKind};
 
+const SOON: Duration = Duration::from_secs(180);
+
 /// An element that is counted while it lives.
 #[derive(Clone, Debug)]
 struct Token(u64, #[expect(dead_code, reason = "counted, never read")] Arc<()>);
@@ -250,18 +252,18 @@ fn a_throw_fails_the_completion_and_leaves_neither_thread_nor_element() {
             let source = Source::range(0..1000).map(move |n| Token(n, Arc::clone(&token)));
             let graph = source.via(flow).via(holders()).map(|t| t.0).to(Sink::collect());
             let result = graph.run(&scope).expect("runs");
-            let error = result.blocking_wait_timeout(Duration::from_secs(20)).expect_err("failed");
+            let error = result.blocking_wait_timeout(SOON).expect_err("failed");
             is_the_bomb(name, &error);
             assert_eq!(result.status(), Status::Failure, "{name}");
             drop((graph, source));
-            let deadline = std::time::Instant::now() + Duration::from_secs(20);
+            let deadline = std::time::Instant::now() + SOON;
             while scope.running() != 0 || Arc::strong_count(&kept) != 1 {
                 assert!(std::time::Instant::now() < deadline, "{name}: something is left");
                 std::thread::yield_now();
             }
         }
     }
-    scope.shutdown(Duration::from_secs(20)).expect("no thread is left");
+    scope.shutdown(SOON).expect("no thread is left");
 }
 
 #[test]

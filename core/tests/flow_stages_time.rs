@@ -5,6 +5,8 @@ use std::time::Duration;
 use sluicegate::flow::{Clock, Flow, Offer, Ops, Publisher, Scope, Sink, Source, Subscriber};
 use sluicegate::{Error, ErrorKind};
 
+const SOON: Duration = Duration::from_secs(180);
+
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
@@ -158,12 +160,12 @@ fn a_conflate_above_a_source_that_never_pauses_hears_of_demand() {
     let scope = Scope::new("test").expect("a scope");
     let source = Source::repeat(1_u64).conflate(|n| n, |sum, n| sum.saturating_add(n));
     let end = source.to(Sink::probe()).run(&scope).expect("runs");
-    let end = end.with_limit(Duration::from_secs(20));
+    let end = end.with_limit(SOON);
     end.request(1).expect_any();
     end.request(1);
     assert!(end.expect_any() >= 1);
     end.cancel();
-    scope.shutdown(Duration::from_secs(20)).expect("stops");
+    scope.shutdown(SOON).expect("stops");
 }
 
 #[test]
@@ -261,13 +263,13 @@ fn a_stage_with_a_thread_is_woken_by_its_clock() {
     let source = Source::range(0..5).throttle(1, ms(10), 1).expect("positive");
     let graph = source.to(Sink::collect());
     let start = std::time::Instant::now();
-    let all = graph.run(&scope).expect("runs").blocking_wait_timeout(Duration::from_secs(20));
+    let all = graph.run(&scope).expect("runs").blocking_wait_timeout(SOON);
     assert_eq!(all.expect("all of them"), [0, 1, 2, 3, 4]);
     assert!(start.elapsed() >= ms(40), "{:?}", start.elapsed());
     // One that is moved by hand, while the islands have threads.
     let scope = Scope::with_clock("test", Clock::hand()).expect("a scope");
     let all = graph.run(&scope).expect("runs");
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + SOON;
     while all.is_pending() {
         assert!(std::time::Instant::now() < deadline, "it sleeps on");
         scope.advance(ms(1));

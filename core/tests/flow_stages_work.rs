@@ -10,7 +10,7 @@ use std::time::Duration;
 use sluicegate::flow::{EdgeOptions, Flow, Manual, Ops, Scope, Sink, Source, Status};
 use sluicegate::{Error, ErrorKind};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 fn scope() -> Scope {
     Scope::new("test").expect("a scope")

@@ -8,7 +8,7 @@ use sluicegate::flow::{
     EdgeOptions, Flow, HubOptions, HubPolicy, Offer, Scope, Sink, Source, Status,
 };
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 
 fn both<A, B>(a: A, b: B) -> (A, B) {
     (a, b)

@@ -16,7 +16,7 @@ use sluicegate::flow::{EdgeOptions, Flow, Scope, Sink, Source, SubscriberEvent};
 use sluicegate::{Cap, Cartridge, Engine, Error, Manifest, Peer, Request, Value};
 use support::{engine, limits, within};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 const CAP: &str = "cap:numbers;in=media:numbers;out=media:numbers";
 
 fn bytes() -> Vec<u8> {
@@ -67,7 +67,7 @@ fn a_cut_comes_after_its_byte_at_both_ends() {
 
 #[test]
 fn operations_of_shuffled_links_change_places_and_none_is_lost() {
-    let shuffle = Shuffle::new(Duration::from_millis(20));
+    let shuffle = Shuffle::new(Duration::from_millis(200));
     let begin = Arc::new(Barrier::new(3));
     let order = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seed = testkit::seed();

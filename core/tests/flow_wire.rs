@@ -4,14 +4,14 @@ mod support;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sluicegate::feed::{Feed, FeedOptions};
 use sluicegate::flow::{Flow, Scope, Sink, Source, Status, Subscriber};
 use sluicegate::{Cap, Error, ErrorKind, Peer, Request, Value};
-use support::{attach, attach_echo, engine, limits, within};
+use support::{attach, attach_echo, engine, limits, until, within};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 const CAP: &str = "cap:numbers;in=media:numbers;out=media:numbers";
 
 fn scope() -> Scope {
@@ -20,15 +20,6 @@ fn scope() -> Scope {
 
 fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
-}
-
-/// Waits for what has no wake of its own.
-fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + SOON;
-    while !so() {
-        assert!(Instant::now() < end, "{what}: not so within {SOON:?}");
-        std::thread::yield_now();
-    }
 }
 
 /// A cartridge that sends numbers through a pipeline of its own until it is stopped; counts what its

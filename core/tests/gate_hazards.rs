@@ -13,13 +13,9 @@ use sluicegate::wait::{Op, block_on};
 use sluicegate::{Closed, CreditGate, Deadline, TimedOut, TryAcquire};
 use watchdog::{PROMPT, until, within};
 
+const LIMIT: Duration = Duration::from_secs(180);
+
 type AcquireOp = Op<Result<(), Closed>>;
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn one_second() -> Deadline {
-    Deadline::after(SECOND)
-}
 
 /// A different short while each time, in which the processor is busy: jitter without a sleep.
 struct Jitter(u64);
@@ -40,7 +36,7 @@ impl Jitter {
 #[test]
 fn hz_g01_two_grants_without_a_pause_serve_two_waiters() {
     const ROUNDS: usize = 10_000;
-    within(Duration::from_secs(120), "HZ-G01", || {
+    within(LIMIT * 2, "HZ-G01", || {
         let gate = CreditGate::new(0);
         let barrier = Arc::new(Barrier::new(3));
         let acquirers: Vec<_> = (0..2)
@@ -51,7 +47,7 @@ fn hz_g01_two_grants_without_a_pause_serve_two_waiters() {
                     for round in 0..ROUNDS {
                         barrier.wait();
                         jitter.pause();
-                        let answer = gate.blocking_acquire_timeout(1, one_second());
+                        let answer = gate.blocking_acquire_timeout(1, Deadline::after(LIMIT * 4));
                         assert_eq!(answer, Ok(Ok(())), "round {round}");
                         barrier.wait();
                     }
@@ -75,7 +71,7 @@ fn hz_g01_two_grants_without_a_pause_serve_two_waiters() {
 
 #[test]
 fn hz_g02_close_wakes_everybody_with_the_reason() {
-    within(Duration::from_secs(5), "HZ-G02", || {
+    within(LIMIT, "HZ-G02", || {
         let gate = CreditGate::new(0);
         let waiters: Vec<_> = (0..8)
             .map(|_| {
@@ -98,7 +94,7 @@ fn hz_g02_close_wakes_everybody_with_the_reason() {
 
 #[test]
 fn hz_g03_no_wake_is_used_up_by_a_waiter_that_cannot_act_on_it() {
-    within(Duration::from_secs(5), "HZ-G03", || {
+    within(LIMIT, "HZ-G03", || {
         let gate = CreditGate::new(0);
         let (rings, rung) = channel();
         let ring = rings.clone();
@@ -118,12 +114,13 @@ fn hz_g03_no_wake_is_used_up_by_a_waiter_that_cannot_act_on_it() {
 
 #[test]
 fn hz_g04_when_the_head_gives_up_the_next_is_served() {
-    within(Duration::from_secs(5), "HZ-G04", || {
+    within(LIMIT, "HZ-G04", || {
         let gate = CreditGate::new(3);
         let limit = Deadline::after(Duration::from_millis(50));
         let head = gate.clone();
         let head = thread::spawn(move || head.blocking_acquire_timeout(5, limit));
-        until("the head stands in line", || gate.waiting() == 1);
+        // On a busy machine it may have left again before anybody sees it there.
+        until("the head stands in line", || gate.waiting() == 1 || head.is_finished());
         assert_eq!(gate.blocking_acquire(1), Ok(()), "served once the head is gone");
         assert!(limit.passed(), "not before");
         assert_eq!(head.join().expect("no panic"), Err(TimedOut));
@@ -183,7 +180,7 @@ fn hz_g04_whoever_gives_up_has_taken_nothing_also_after_close() {
 
 #[test]
 fn hz_g05_a_large_acquire_is_served_in_its_turn() {
-    within(Duration::from_secs(30), "HZ-G05", || {
+    within(LIMIT, "HZ-G05", || {
         let gate = CreditGate::new(0);
         let small = Arc::new(AtomicU64::new(0));
         let loops: Vec<_> = (0..5)
@@ -293,7 +290,7 @@ fn hz_g08_a_limit_of_nothing_is_a_try() {
 
 #[test]
 fn hz_g08_the_largest_limit_waits_and_is_woken() {
-    within(Duration::from_secs(5), "HZ-G08", || {
+    within(LIMIT, "HZ-G08", || {
         for deadline in [
             Deadline::after(Duration::MAX),
             Deadline::NEVER,
@@ -312,7 +309,7 @@ fn hz_g08_the_largest_limit_waits_and_is_woken() {
 
 #[test]
 fn hz_g09_a_callback_may_use_the_gate() {
-    within(Duration::from_secs(5), "HZ-G09", || {
+    within(LIMIT, "HZ-G09", || {
         let gate = CreditGate::new(0);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let later: Arc<Mutex<Vec<AcquireOp>>> = Arc::default();
@@ -373,7 +370,7 @@ impl Drop for Meddler {
 
 #[test]
 fn hz_g09_a_waker_of_an_executor_may_use_the_gate() {
-    within(Duration::from_secs(5), "HZ-G09", || {
+    within(LIMIT, "HZ-G09", || {
         let gate = CreditGate::new(0);
         let calls = Arc::new(AtomicUsize::new(0));
         let waker =
@@ -406,7 +403,7 @@ impl Wake for Panics {
 
 #[test]
 fn hz_g09_a_waker_that_panics_takes_no_wake_from_others() {
-    within(Duration::from_secs(5), "HZ-G09", || {
+    within(LIMIT, "HZ-G09", || {
         let gate = CreditGate::new(0);
         let mut bad = Box::pin(gate.acquire(1));
         assert!(
@@ -465,7 +462,7 @@ fn hz_g10_a_grant_of_nothing_wakes_nobody() {
 
 #[test]
 fn hz_g11_more_than_the_window_is_served_once_grants_add_up() {
-    within(Duration::from_secs(5), "HZ-G11", || {
+    within(LIMIT, "HZ-G11", || {
         let gate = CreditGate::new(3);
         let waiting = gate.clone();
         let waiter = thread::spawn(move || block_on(waiting.acquire(5), Deadline::NEVER));

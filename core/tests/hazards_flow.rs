@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use flow::{FOREVER, attach_forever, forever, until};
+use flow::{FOREVER, attach_forever, forever};
 use nix::fcntl::{FcntlArg, fcntl};
 use raw::{Raw, granted};
 use sluicegate::frame::{Frame, FrameType};
@@ -22,17 +22,15 @@ use sluicegate::{
     AttributionClass, Call, Cap, Cartridge, Error, ErrorKind, Event, InputStream, Limits, Manifest,
     TryRecv, Value,
 };
-use support::{ECHO, PROMPT, attach, attach_echo, echo, engine, limits, tells_waits, within};
+use support::{
+    ECHO, PROMPT, attach, attach_echo, echo, engine, limits, tells_waits, until, within,
+};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Looks at `stream` until its sender has run out of credit.
 fn until_full(stream: &InputStream) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while stream.stats().window > 0 {
-        assert!(Instant::now() < end, "the window does not fill: {:?}", stream.stats());
-        thread::yield_now();
-    }
+    until("the window is full", || stream.stats().window == 0);
 }
 
 /// Feeds `count` integers to a call on a thread of its own and ends its body.
@@ -97,7 +95,7 @@ fn hz_c02_a_dropped_reader_cancels_its_producer() {
         until_full(&unread); // five chunks, none of them read
         let other = second.blocking_output().expect("a result");
         drop(unread);
-        let error = was_stopped.recv_timeout(Duration::from_secs(1)).expect("told at once");
+        let error = was_stopped.recv_timeout(PROMPT).expect("told at once");
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         for n in 0..100 {
             let item = other.blocking_recv().expect("live").expect("no end");

@@ -6,9 +6,8 @@ mod support;
 
 use std::fs;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use sluicegate::{
 };
 use support::{ECHO, PROMPT, attach, engine, limits, tells_waits, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// HZ-L01: close overtakes nothing, and dropping every handle behind it takes nothing back.
 #[test]
@@ -230,7 +229,7 @@ fn hz_l06_an_idle_producer_sees_the_cancel() {
         let call = peer.call(ECHO).expect("live");
         let output = call.blocking_output().expect("a result");
         drop(output);
-        let kind = tell.recv_timeout(Duration::from_millis(200)).expect("within 200 ms");
+        let kind = tell.recv_timeout(PROMPT).expect("told although it is idle");
         assert_eq!(kind, ErrorKind::Cancelled);
     });
 }
@@ -331,22 +330,27 @@ fn hz_s14_a_receive_that_gives_up_loses_nothing() {
     const ITEMS: u64 = 5000;
     within(LIMIT, "timed receive", || {
         let engine = engine(limits(3, 64));
-        let peer = attach(&engine, Cap::new(ECHO), ECHO, |request| {
+        let (gives_up, gave_up) = mpsc::sync_channel(1);
+        let gave_up = Mutex::new(gave_up);
+        let peer = attach(&engine, Cap::new(ECHO), ECHO, move |request| {
             let output = request.output();
+            let gave_up = gave_up.lock().expect("one handler");
             for n in 0..ITEMS {
                 output.blocking_emit(Value::Uint(n))?;
                 if n % 100 == 0 {
-                    thread::sleep(Duration::from_millis(2)); // a device that takes its time
+                    // A device that takes its time: so long that a receive gives up.
+                    let _before = gave_up.try_recv();
+                    gave_up.recv().expect("the test receives");
                 }
             }
             Ok(())
         });
         let call = peer.call(ECHO).expect("live");
         let output = call.blocking_output().expect("a result");
-        let (mut expected, mut gave_up) = (0, 0);
+        let mut expected = 0;
         loop {
             match output.blocking_recv_timeout(Deadline::after(Duration::from_micros(200))) {
-                Err(TimedOut) => gave_up += 1,
+                Err(TimedOut) => drop(gives_up.try_send(())), // told already
                 Ok(item) => match item.expect("live") {
                     Some(item) => {
                         assert_eq!(item.value, Value::Uint(expected));
@@ -357,7 +361,6 @@ fn hz_s14_a_receive_that_gives_up_loses_nothing() {
             }
         }
         assert_eq!(expected, ITEMS);
-        assert!(gave_up > 0, "the test has to give up now and then");
     });
 }
 

@@ -4,6 +4,7 @@
 mod raw;
 mod support;
 
+use std::sync::Once;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,13 +15,13 @@ use sluicegate::wait::block_on;
 use sluicegate::{
     AttributionClass, Call, Cap, Deadline, Error, ErrorKind, MessageId, Peer, Request, Value,
 };
-use support::{ECHO, attach_echo, engine, limits, within};
+use support::{ECHO, attach_echo, engine, limits, tells_waits, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 /// What every call and stream here is given …
 const GIVEN: Duration = Duration::from_millis(300);
 /// … and how late it may end on a machine that is busy.
-const LATE: Duration = Duration::from_secs(15);
+const LATE: Duration = Duration::from_secs(60);
 
 /// A call that stands still, and one beside it on the same connection that has nothing to do with it.
 struct Stuck {
@@ -83,7 +84,8 @@ fn passed(error: &Error, begun: Instant, what: &str) {
     assert!(error.message().contains(what), "says what was waited for, {what:?}: {error}");
 }
 
-/// Which of the two limits is set.
+/// Which of the two limits is set. Where somebody waits, it is set once that stands in line, so that the
+/// limit finds it there on any machine.
 #[derive(Clone, Copy, Debug)]
 enum Of {
     Call,
@@ -99,17 +101,23 @@ fn hz_l10_a_caller_that_waits_for_credit() {
             let stuck = Stuck::new(2, 64);
             let input = stuck.call.input("media:blob").expect("open");
             let begun = Instant::now();
-            match of {
-                Of::Call => stuck.call.limit(GIVEN).expect("a thread"),
-                Of::Stream => input.limit(GIVEN).expect("a thread"),
-            }
-            let waits = input.clone();
-            let closing =
-                thread::spawn(move || (0..4).try_for_each(|n| waits.blocking_emit(Value::Uint(n))));
-            let error = (0..4).try_for_each(|n| input.blocking_emit(Value::Uint(n)));
+            let mut behind = None;
+            let mut waits = || {
+                behind.get_or_insert_with(|| {
+                    match of {
+                        Of::Call => stuck.call.limit(GIVEN).expect("a thread"),
+                        Of::Stream => input.limit(GIVEN).expect("a thread"),
+                    }
+                    let input = input.clone();
+                    thread::spawn(move || input.blocking_emit(Value::Null))
+                });
+            };
+            let error =
+                (0..4).try_for_each(|n| tells_waits(input.emit(Value::Uint(n)), &mut waits));
             let what = "stream \"arg-0\" has waited for credit";
             passed(&error.expect_err("late"), begun, what);
-            passed(&closing.join().expect("no panic").expect_err("late"), begun, what);
+            let behind = behind.expect("it waited").join().expect("no panic");
+            passed(&behind.expect_err("late"), begun, what);
             passed(&input.blocking_close().expect_err("late"), begun, what);
             assert_eq!(input.stats().chunks, 2, "as many as there was credit for");
             stuck.end_once(begun);
@@ -135,11 +143,14 @@ fn hz_l10_a_caller_that_waits_for_room_on_the_link() {
             stalls(&stuck.peer, "room");
             let input = stuck.call.input("media:blob").expect("open");
             let begun = Instant::now();
-            match of {
+            let set = Once::new();
+            let limit = || match of {
                 Of::Call => stuck.call.limit(GIVEN).expect("a thread"),
                 Of::Stream => input.limit(GIVEN).expect("a thread"),
-            }
-            let error = (0..CHUNKS).try_for_each(|_| input.blocking_write(&[8; CHUNK]));
+            };
+            let error = (0..CHUNKS).try_for_each(|_| {
+                tells_waits(input.write(vec![8; CHUNK].into()), || set.call_once(limit))
+            });
             let what = "stream \"arg-0\" has waited for room on the link";
             passed(&error.expect_err("late"), begun, what);
             assert!(!filled.is_finished(), "the peer has read nothing yet");
@@ -197,12 +208,13 @@ fn hz_l10_a_caller_that_waits_for_input() {
             stuck.raw.chunk(stuck.id, "out", 0, &Value::Uint(1));
             let output = stuck.call.blocking_output().expect("a result");
             let begun = Instant::now();
-            match of {
+            assert!(output.blocking_recv().expect("it comes").is_some());
+            let set = Once::new();
+            let limit = || match of {
                 Of::Call => stuck.call.limit(GIVEN).expect("a thread"),
                 Of::Stream => output.limit(GIVEN).expect("a thread"),
-            }
-            assert!(output.blocking_recv().expect("it has come").is_some());
-            let error = output.blocking_recv().expect_err("late");
+            };
+            let error = tells_waits(output.recv(), || set.call_once(limit)).expect_err("late");
             passed(&error, begun, "the reader of stream \"out\" has waited for a value");
             assert_eq!(output.blocking_recv().expect_err("the same again"), error);
             stuck.end_once(begun);
@@ -425,12 +437,14 @@ fn hz_l10_a_handler_that_waits_for_credit() {
     for of in BOTH {
         within(LIMIT, "no credit", move || {
             let limited = limited(2, 64, move |request| {
-                let output = request.output();
-                match of {
-                    Of::Call => request.limit(GIVEN)?,
-                    Of::Stream => output.limit(GIVEN)?,
-                }
-                (0..3).try_for_each(|n| output.blocking_emit(Value::Uint(n)))
+                let (output, set) = (request.output(), Once::new());
+                let limit = || match of {
+                    Of::Call => request.limit(GIVEN).expect("a thread"),
+                    Of::Stream => output.limit(GIVEN).expect("a thread"),
+                };
+                (0..3).try_for_each(|n| {
+                    tells_waits(output.emit(Value::Uint(n)), || set.call_once(limit))
+                })
             });
             limited.end_once("stream \"resp-0\" has waited for credit");
         });
@@ -444,12 +458,14 @@ fn hz_l10_a_handler_that_waits_for_room_on_the_link() {
     for of in BOTH {
         within(LIMIT, "no room", move || {
             let limited = limited(64, CHUNK as u64, move |request| {
-                let output = request.output();
-                match of {
-                    Of::Call => request.limit(GIVEN)?,
-                    Of::Stream => output.limit(GIVEN)?,
-                }
-                (0..64).try_for_each(|_| output.blocking_write(&[7; CHUNK]))
+                let (output, set) = (request.output(), Once::new());
+                let limit = || match of {
+                    Of::Call => request.limit(GIVEN).expect("a thread"),
+                    Of::Stream => output.limit(GIVEN).expect("a thread"),
+                };
+                (0..64).try_for_each(|_| {
+                    tells_waits(output.write(vec![7; CHUNK].into()), || set.call_once(limit))
+                })
             });
             let error = limited.told.recv_timeout(LATE).expect("released, while nobody reads");
             let what = "stream \"resp-0\" has waited for room on the link";
@@ -466,12 +482,13 @@ fn hz_l10_a_handler_that_waits_for_input() {
     for of in BOTH {
         within(LIMIT, "no input", move || {
             let mut limited = limited(2, 64, move |request| {
-                let input = request.blocking_input()?;
-                match of {
-                    Of::Call => request.limit(GIVEN)?,
-                    Of::Stream => input.limit(GIVEN)?,
-                }
-                input.iter().try_for_each(|item| item.map(drop))
+                let (input, set) = (request.blocking_input()?, Once::new());
+                let limit = || match of {
+                    Of::Call => request.limit(GIVEN).expect("a thread"),
+                    Of::Stream => input.limit(GIVEN).expect("a thread"),
+                };
+                while tells_waits(input.recv(), || set.call_once(limit))?.is_some() {}
+                Ok(())
             });
             limited.raw.start(1_u64, "in");
             limited.raw.chunk(1_u64, "in", 0, &Value::Uint(1));
@@ -512,9 +529,11 @@ fn hz_l10_a_handler_that_does_not_read() {
 fn a_caller_learns_that_the_handler_took_too_long() {
     within(LIMIT, "handler's limit", || {
         let peer = support::attach(&engine(limits(2, 64)), Cap::new(ECHO), ECHO, |request| {
-            request.limit(GIVEN)?;
             request.output().blocking_emit(Value::Uint(1))?;
-            request.blocking_input()?.iter().try_for_each(|item| item.map(drop))
+            let (input, set) = (request.blocking_input()?, Once::new());
+            let limit = || request.limit(GIVEN).expect("a thread");
+            while tells_waits(input.recv(), || set.call_once(limit))?.is_some() {}
+            Ok(())
         });
         let begun = Instant::now();
         let call = peer.call(ECHO).expect("live");

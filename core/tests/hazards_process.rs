@@ -5,19 +5,22 @@ mod support;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::mpsc;
+use std::sync::{Once, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sluicegate::frame::{self, FrameType};
 use sluicegate::wait::block_on;
 use sluicegate::{
-    Cap, Cartridge, Command, Deadline, Engine, Error, ErrorKind, Manifest, Peer, Request, Value,
+    Call, Cap, Cartridge, Command, Deadline, Engine, Error, ErrorKind, Manifest, MessageId, Peer,
+    Request, Value,
 };
-use support::{ECHO, PROMPT, echo, engine, limits, within};
+use support::{ECHO, PROMPT, echo, engine, limits, tells_waits, until, within};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 const STDERR: &str = "cap:stderr;in=media:void;out=media:text";
 const FOREVER: &str = "cap:forever;in=media:void;out=media:blob";
 const BURST: &str = "cap:burst;in=media:void;out=media:blob";
@@ -48,19 +51,47 @@ fn cartridge() {
             (0..).try_for_each(|n| request.output().blocking_emit(Value::Uint(n)))
         })
         .handler(BURST, |request| {
-            (0..8).try_for_each(|n| request.output().blocking_emit(Value::Uint(n)))?;
-            block_on(request.finish(None, None), Deadline::NEVER)??;
-            // Whatever is on its way to it is never read.
-            thread::sleep(Duration::from_millis(20));
-            std::process::exit(0)
+            LAST.set(request.id()).expect("one burst");
+            (0..8).try_for_each(|n| request.output().blocking_emit(Value::Uint(n)))
         })
         .handler(HOLD, |request: &Request| {
             let _held = request.blocking_input()?;
             request.output().start(sluicegate::StartOptions::default())?;
             Err(block_on(request.cancelled(), Deadline::NEVER)?)
         })
-        .run(stdin, frames);
+        .run(stdin, Leaving { frames, written: Vec::new() });
     std::process::exit(i32::from(ended.is_err()));
+}
+
+/// The request after whose answer the process exits.
+static LAST: OnceLock<MessageId> = OnceLock::new();
+
+/// Exits once the end of [`LAST`] is written: whatever is on its way to this process is never read.
+struct Leaving {
+    frames: File,
+    /// Behind the last whole frame.
+    written: Vec<u8>,
+}
+
+impl Write for Leaving {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let n = self.frames.write(bytes)?;
+        self.written.extend_from_slice(&bytes[..n]);
+        while let Some((length, rest)) = self.written.split_first_chunk() {
+            let length = u32::from_be_bytes(*length) as usize;
+            let Some(body) = rest.get(..length) else { break };
+            let frame = frame::decode(Bytes::copy_from_slice(body)).expect("our own");
+            if frame.frame_type == FrameType::End && LAST.get() == Some(&frame.id) {
+                std::process::exit(0);
+            }
+            self.written.drain(..4 + length);
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.frames.flush()
+    }
 }
 
 fn shout(bytes: usize) {
@@ -317,26 +348,32 @@ fn hz_l10_a_limit_ends_a_call_of_a_process() {
     const GIVEN: Duration = Duration::from_millis(300);
     within(LIMIT, "limits", || {
         let peer = spawn(&engine(limits(4, 64)));
-        let late = |cap: &str, what: &str, body: &dyn Fn(&sluicegate::Call) -> Error| {
+        // The limit is set once the call stands still, so that it finds it there on any machine.
+        type Body = fn(&Call, &dyn Fn()) -> Error;
+        let late = |cap: &str, what: &str, body: Body| {
             let call = peer.call(cap).expect("live");
-            let begun = Instant::now();
-            call.limit(GIVEN).expect("a thread");
-            let error = body(&call);
+            let (begun, set) = (Instant::now(), Once::new());
+            let limit = || set.call_once(|| call.limit(GIVEN).expect("a thread"));
+            let error = body(&call, &limit);
             assert!(begun.elapsed() >= GIVEN);
             assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
             assert!(error.message().contains(what), "not {what:?}: {error}");
             assert_eq!(call.blocking_wait().expect_err("late"), error);
         };
-        late(HOLD, "has waited for credit", &|call| {
+        late(HOLD, "has waited for credit", |call, limit| {
             let input = call.input("media:blob").expect("open");
-            (0..9).try_for_each(|n| input.blocking_emit(Value::Uint(n))).expect_err("late")
+            let sent = (0..9).try_for_each(|n| tells_waits(input.emit(Value::Uint(n)), limit));
+            sent.expect_err("late")
         });
-        late(HOLD, "has waited for a value", &|call| {
+        late(HOLD, "has waited for a value", |call, limit| {
             call.input("media:blob").expect("open").start(Default::default()).expect("open");
-            call.blocking_output().expect("opened").blocking_recv().expect_err("late")
+            let output = call.blocking_output().expect("opened");
+            tells_waits(output.recv(), limit).expect_err("late")
         });
-        late(FOREVER, "have waited to be read", &|call| {
-            let _unread = call.blocking_output().expect("opened");
+        late(FOREVER, "have waited to be read", |call, limit| {
+            let unread = call.blocking_output().expect("opened");
+            until("a window has come", || unread.stats().window == 0);
+            limit();
             call.blocking_wait().expect_err("late")
         });
         let call = peer.call(ECHO).expect("live");

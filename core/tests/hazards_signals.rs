@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use sluicegate::{Cap, CreditGate, Deadline, TimedOut, Value};
-use support::{ECHO, attach, attach_echo, engine, limits, within};
+use support::{ECHO, PROMPT, attach, attach_echo, engine, limits, within};
+
+const LIMIT: Duration = Duration::from_secs(180);
 
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
@@ -22,7 +24,7 @@ fn hz_c17_interrupted_waits_go_on() {
     let action = SigAction::new(SigHandler::Handler(count), SaFlags::empty(), SigSet::empty());
     // Sound: the handler does nothing but count.
     unsafe { sigaction(Signal::SIGUSR1, &action) }.expect("installed");
-    within(Duration::from_secs(30), "signals", || {
+    within(LIMIT, "signals", || {
         let (targets, done) =
             (Arc::new(std::sync::Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let enrol = {
@@ -64,9 +66,13 @@ fn hz_c17_interrupted_waits_go_on() {
         thread::scope(|scope| {
             let acquirer = scope.spawn(|| {
                 enrol();
-                let got = (0..200).try_for_each(|_| gate.blocking_acquire(1));
+                let mut got = 0;
+                // On a busy machine the storm takes its time to reach somebody.
+                while got < 200 || TAKEN.load(Ordering::Relaxed) <= 500 {
+                    gate.blocking_acquire(1).expect("open");
+                    got += 1;
+                }
                 resign();
-                got
             });
             let timed = scope.spawn(|| {
                 enrol();
@@ -102,17 +108,15 @@ fn hz_c17_interrupted_waits_go_on() {
                     })
                 })
                 .collect();
-            for _ in 0..200 {
+            while !acquirer.is_finished() {
                 gate.grant(1);
                 thread::sleep(Duration::from_millis(2));
             }
-            acquirer.join().expect("no panic").expect("open");
+            acquirer.join().expect("no panic");
+            // The storm goes on until it has returned: a limit that each signal begins anew never passes.
             let (answer, took) = timed.join().expect("no panic");
             assert_eq!(answer, Err(TimedOut));
-            assert!(
-                took >= Duration::from_millis(500) && took < Duration::from_millis(550),
-                "{took:?}"
-            );
+            assert!(took >= Duration::from_millis(500) && took < PROMPT, "{took:?}");
             for caller in callers {
                 caller.join().expect("no panic");
             }

@@ -16,7 +16,7 @@ use sluicegate::{
 };
 use support::{ECHO, engine, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// How attaching fails to a cartridge that behaves like `act`.
 fn attaching(what: &str, act: impl FnOnce(&mut Raw) + Send + 'static) -> Error {
@@ -131,13 +131,20 @@ fn a_cartridge_that_is_silent_or_late_is_let_go() {
         assert_eq!(error.kind(), ErrorKind::Handshake);
         assert!(error.message().contains("200ms"), "names the limit: {error}");
         raw.send(&Raw::hello(ECHO, Limits::DEFAULT)); // too late
-        assert!(raw.next().is_none(), "the engine is not on this link any more");
+        assert_eq!(raw.drain(), [], "the engine is not on this link any more");
 
-        let (mut raw, attaching) = Raw::attaching(&engine);
-        raw.introduce(ECHO, Limits::DEFAULT); // and never answers the identity check
-        let error = attaching.join().expect("no panic").expect_err("too slow");
-        assert!(error.message().contains("identity"), "{error}");
-        raw.drain();
+        loop {
+            let (mut raw, attaching) = Raw::attaching(&engine);
+            raw.introduce(ECHO, Limits::DEFAULT); // and never answers the identity check
+            let error = attaching.join().expect("no panic").expect_err("too slow");
+            assert_eq!(error.kind(), ErrorKind::Handshake);
+            raw.drain();
+            if error.message().contains("identity") {
+                break;
+            }
+            // On a busy machine its hello came too late as well.
+            assert!(error.message().contains("say hello within 200ms"), "{error}");
+        }
     });
 }
 

@@ -18,7 +18,7 @@ use sluicegate::{
 };
 use support::{ECHO, echo, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(180);
 const HELD: &str = "cap:held;in=media:blob;out=media:blob";
 
 fn served(window: u64) -> (Raw, Running) {

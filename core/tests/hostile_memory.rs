@@ -12,13 +12,16 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use raw::Raw;
+use raw::{Flooding, Raw};
 use sluicegate::frame::{Frame, FrameType};
-use sluicegate::link::FrameReader;
-use sluicegate::{AttributionClass, Cap, Cartridge, ErrorKind, Manifest, MessageId, Value};
+use sluicegate::link::{FrameReader, FrameWriter};
+use sluicegate::wait::block_on;
+use sluicegate::{
+    AttributionClass, Cap, Cartridge, Deadline, ErrorKind, Manifest, MessageId, Value,
+};
 use support::{ECHO, echo, engine, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(180);
 const MIB: u64 = 1024 * 1024;
 
 static ALONE: Mutex<()> = Mutex::new(());
@@ -51,9 +54,19 @@ fn bounded(what: &str, bound: u64, body: impl FnOnce(&dyn Fn()) + Send + 'static
 #[test]
 fn hz_c08_a_flood_of_probes_is_bounded() {
     bounded("probes", 96 * MIB, |look| {
-        let (raw, running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), echo);
-        let Raw { mut reader, mut writer, socket, .. } = raw;
-        socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+        let (tell, told) = mpsc::channel();
+        let tell = Mutex::new(tell);
+        let (mut raw, running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), move |request| {
+            let tell = tell.lock().expect("one request");
+            tell.send(()).expect("it is told that this runs");
+            let why = block_on(request.cancelled(), Deadline::NEVER)?;
+            tell.send(()).expect("and that it is over");
+            Err(why)
+        });
+        raw.send(&Frame::req(u64::MAX.into(), None, ECHO, "application/cbor"));
+        told.recv().expect("it runs");
+        let Raw { mut reader, socket, .. } = raw;
+        let mut writer = FrameWriter::new(Flooding::new(&socket, move || told.try_recv().is_ok()));
         let (goes_on, has_gone_on) = mpsc::channel();
         let flood = thread::spawn(move || {
             let sent = (0..1_000_000_u64)
@@ -94,8 +107,9 @@ fn hz_c08_a_flood_from_a_cartridge_is_bounded() {
         bounded(what, 96 * MIB, move |look| {
             let (raw, peer) = Raw::cartridge(&engine(limits(4, 64)), ECHO);
             let call = peer.call(ECHO).expect("live");
-            let Raw { mut writer, socket, .. } = raw;
-            socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+            let Raw { socket, .. } = raw;
+            let over = || peer.dead().is_some();
+            let mut writer = FrameWriter::new(Flooding::new(&socket, over));
             let sent = (0..1_000_000_u64).take_while(|n| writer.write(&frame(*n)).is_ok()).count();
             assert!(sent < 1_000_000, "cut off before");
             look();

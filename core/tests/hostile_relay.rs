@@ -15,13 +15,15 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use raw::{Closing, Raw, granted};
+use raw::{Closing, Flooding, Raw, granted};
 use relay::{host_of, join, quiet, raw_caller, raw_cartridge, raw_host, served, switch};
 use sluicegate::frame::{Frame, FrameType};
-use sluicegate::{Error, ErrorKind, Limits, NetworkPolicy, Request, Value};
+use sluicegate::link::FrameWriter;
+use sluicegate::wait::Op;
+use sluicegate::{Error, ErrorKind, Host, Limits, NetworkPolicy, Request, Value};
 use support::{ECHO, echo, engine, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const TASK: &str = "cap:task;in=media:blob;out=media:blob";
 
 /// What a held handler tells: that it runs, and why it was stopped.
@@ -51,10 +53,10 @@ fn stopped(told: &Told) -> Error {
     told.recv().expect("it lives").expect("stopped")
 }
 
-/// Sends what `frame` makes, a million times, and reads nothing: it is cut off before.
-fn flood(raw: Raw, frame: fn(u64) -> Frame) -> UnixStream {
-    let Raw { mut writer, socket, .. } = raw;
-    socket.set_write_timeout(Some(Duration::from_millis(500))).expect("set");
+/// Sends what `frame` makes, a million times, and reads nothing: it is cut off before, as `over` says.
+fn flood(raw: Raw, frame: fn(u64) -> Frame, over: impl FnMut() -> bool) -> UnixStream {
+    let Raw { socket, .. } = raw;
+    let mut writer = FrameWriter::new(Flooding::new(&socket, over));
     let sent = (1..1_000_000_u64).take_while(|n| writer.write(&frame(*n)).is_ok()).count();
     assert!(sent < 999_999, "cut off before");
     socket
@@ -260,8 +262,12 @@ fn hz_c08_a_caller_that_floods_a_switch_is_cut_off() {
             let mut raw = raw_caller(&switch, limits(4, 64));
             raw.send(&Frame::req(u64::MAX.into(), None, TASK, "application/cbor"));
             runs(&told);
-            let socket = flood(raw, frame);
-            let why = stopped(&told);
+            let mut why = None;
+            let socket = flood(raw, frame, || {
+                why = told.try_recv().ok().flatten();
+                why.is_some()
+            });
+            let why = why.unwrap_or_else(|| stopped(&told));
             assert!(why.message().contains("16384"), "names the limit: {why}");
             served(&switch, limits(4, 64), 20);
             quiet(&switch);
@@ -285,7 +291,7 @@ fn hz_c08_a_host_that_floods_a_switch_is_cut_off() {
             let raw = raw_host(&switch, "flood", limits(4, 64), TASK);
             let caller = switch.caller(&engine(limits(4, 64))).expect("a caller");
             let call = caller.call(TASK).expect("a call");
-            let socket = flood(raw, frame);
+            let socket = flood(raw, frame, || call.outcome().is_some());
             let why = call.blocking_wait().expect_err("its host is gone");
             assert!(why.message().contains("16384"), "names the limit: {why}");
             assert!(why.message().contains("flood"), "names the host: {why}");
@@ -520,11 +526,14 @@ fn a_host_outlives_a_switch_that_breaks_the_protocol() {
             runs.fetch_add(1, Ordering::Relaxed);
             echo(request)
         });
-        type Breach = fn(Raw);
+        type Breach = fn(Raw, &Host);
         let breaches: [Breach; 3] = [
-            |mut raw| raw.send_bytes(&[0xff; 4]),
-            |mut raw| raw.send(&Frame::relay_notify("{}".into(), &Limits::default())),
-            |raw| drop(flood(raw, |n| Frame::heartbeat(n.into()))),
+            |mut raw, _| raw.send_bytes(&[0xff; 4]),
+            |mut raw, _| raw.send(&Frame::relay_notify("{}".into(), &Limits::default())),
+            |raw, host| {
+                let over = || Op::new(host.left()).try_now().is_some();
+                drop(flood(raw, |n| Frame::heartbeat(n.into()), over));
+            },
         ];
         for breach in breaches {
             let (near, far) = UnixStream::pair().expect("a pair of sockets");
@@ -537,7 +546,7 @@ fn a_host_outlives_a_switch_that_breaks_the_protocol() {
             raw.send(&Frame::policy(NetworkPolicy::Full));
             joins.join().expect("no panic").expect("joined");
             let socket = raw.socket.try_clone().expect("a second handle");
-            breach(raw);
+            breach(raw, &host);
             let left = sluicegate::wait::block_on(host.left(), sluicegate::Deadline::NEVER);
             assert!(!left.expect("no limit").message().is_empty());
             let _gone = socket.shutdown(Shutdown::Both); // the host went first

@@ -22,7 +22,7 @@ use sluicegate::{
 };
 use support::within;
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(180);
 const VIOLATION: &str = "window2_violation_then_next_request";
 const CANCEL: &str = "window1_cancel_of_blocked_producer";
 

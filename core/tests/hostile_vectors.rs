@@ -15,7 +15,7 @@ use sluicegate::frame::{Frame, FrameType};
 use sluicegate::{Cap, Error, ErrorKind, Limits, MessageId, Value};
 use support::{ECHO, echo, engine, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// What has to become of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use sluicegate::{
 };
 use support::{ECHO, echo, within};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(180);
 const DOUBLE: &str = "cap:double;in=media:blob;out=media:blob";
 const HOLD: &str = "cap:hold;in=media:blob;out=media:blob";
 

@@ -19,7 +19,7 @@ use sluicegate::frame::{Frame, FrameType};
 use sluicegate::{AttributionClass, Host, MessageId, NetworkPolicy, Value};
 use support::{limits, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const ASKS: &str = "cap:asks;in=media:void;out=media:blob";
 const ANSWERS: &str = "cap:answers;in=media:blob;out=media:blob";
 

@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::{Cap, ErrorKind, Mode, StartOptions, Value, blocking_forward};
-use support::{ECHO, attach, attach_echo, engine, limits, within};
+use support::{ECHO, PROMPT, attach, attach_echo, engine, limits, within};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(180);
 
 #[test]
 fn values_come_back_as_they_went() {
@@ -142,7 +142,7 @@ fn l13_a_cancel_releases_a_blocked_sender() {
             assert_eq!(item.value, Value::Uint(n));
         }
         call.cancel(&ErrorKind::Cancelled.into());
-        let error = was_released.recv_timeout(Duration::from_secs(1)).expect("released");
+        let error = was_released.recv_timeout(PROMPT).expect("released");
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         assert_eq!(output.blocking_recv().expect_err("over").kind(), ErrorKind::Cancelled);
         assert_eq!(call.blocking_wait().expect_err("over").kind(), ErrorKind::Cancelled);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sluicegate::wait::Bell;
 use sluicegate::{CreditGate, Deadline, TryAcquire};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 
 fn counting(count: &Arc<AtomicUsize>) -> impl FnOnce() + Send + 'static {
     let count = Arc::clone(count);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sluicegate::{CreditGate, CreditWindow, TryAcquire, Violation};
 use watchdog::{until, within};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// One chunk on its way: true if it completes its item.
 type Chunk = bool;

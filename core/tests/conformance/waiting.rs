@@ -10,7 +10,7 @@ use crate::pure::{Gates, named, open_gates, open_window, route, try_acquire, win
 use crate::script::{Failure, Object, Script, same, text};
 
 /// Nothing in a script takes this long unless a wake was lost.
-pub const WATCHDOG: Duration = Duration::from_secs(20);
+pub const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// The first try of a limit that will pass.
 const SHORT: Duration = Duration::from_millis(2);

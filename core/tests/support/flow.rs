@@ -1,8 +1,5 @@
-//! A producer without end, and waiting for what has no wake of its own.
+//! A producer without end.
 #![allow(dead_code)] // each test file uses a part of it
-
-use std::thread;
-use std::time::{Duration, Instant};
 
 use sluicegate::{Cap, Engine, Error, Mode, Peer, Request, StartOptions, Value};
 
@@ -19,13 +16,4 @@ pub fn forever(request: &Request) -> Result<(), Error> {
 
 pub fn attach_forever(engine: &Engine) -> Peer {
     attach(engine, Cap::new(FOREVER), FOREVER, forever)
-}
-
-/// Spins until `so`; for what has no wake of its own.
-pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(5);
-    while !so() {
-        assert!(Instant::now() < end, "{what}: not so within 5 s");
-        thread::yield_now();
-    }
 }

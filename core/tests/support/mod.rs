@@ -14,7 +14,7 @@ use sluicegate::{
     Cap, Cartridge, Deadline, Engine, EngineOptions, Error, Limits, Manifest, Peer, Request,
 };
 #[allow(unused_imports)] // as above
-pub use watchdog::{PROMPT, within};
+pub use watchdog::{PROMPT, until, within};
 
 /// Waits for `future` on this thread, and tells each time that it is not ready and its waker stands in line.
 pub fn tells_waits<F: Future>(future: F, mut waits: impl FnMut()) -> F::Output {

@@ -2,10 +2,11 @@
 //! an engine.
 #![allow(dead_code)] // each test file uses a part of it
 
-use std::io::Write;
+use std::io::{ErrorKind as IoKind, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
 use sluicegate::frame::{CreditDirection, Frame, FrameType};
@@ -40,6 +41,36 @@ impl Write for Closing {
 impl Drop for Closing {
     fn drop(&mut self) {
         let _ = self.0.shutdown(Shutdown::Write); // closed already
+    }
+}
+
+/// Writes on until nobody reads any more, by what `over` says: whoever cut the link off may leave a write
+/// that it does not read standing, and one that is only slow to be read goes on.
+pub struct Flooding<F> {
+    socket: UnixStream,
+    over: F,
+}
+
+impl<F: FnMut() -> bool> Flooding<F> {
+    pub fn new(socket: &UnixStream, over: F) -> Self {
+        let socket = socket.try_clone().expect("a second handle");
+        socket.set_write_timeout(Some(Duration::from_millis(50))).expect("set");
+        Flooding { socket, over }
+    }
+}
+
+impl<F: FnMut() -> bool> Write for Flooding<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        loop {
+            match self.socket.write(bytes) {
+                Err(late) if late.kind() == IoKind::WouldBlock && !(self.over)() => {}
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.socket.flush()
     }
 }
 

@@ -153,8 +153,11 @@ fn a_failure_leaves_no_output_file_but_a_note() {
     pipe.args(["pipe", "--quiet", "--in", "/dev/zero", "--out"]).arg(&to);
     pipe.arg("--").arg(program("rust")).arg(ECHO);
     pipe.args(["--", "sh", "-c"]);
-    // A cartridge that is killed in the middle of the stream.
-    pipe.arg(format!("(sleep 1; kill -9 $$) & exec '{}'", program("rust").display())).arg(ECHO);
+    // A cartridge that is killed in the middle of the stream: once some of it has come out.
+    let partial = folder.join("out.partial").display().to_string();
+    let kill =
+        format!("until [ -s '{partial}' ]; do kill -0 $$ || exit; sleep 0.01; done; kill -9 $$");
+    pipe.arg(format!("({kill}) & exec '{}'", program("rust").display())).arg(ECHO);
     let done = pipe.output().expect("it runs");
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");

@@ -10,7 +10,7 @@ use sluicegate_matrix::{host, languages, program, relay, root, within};
 const ECHO: &str = "@cap:fc-echo;in=media:blob;out=media:blob";
 const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
 const AN_HOUR_IN_MS: &str = "3600000";
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(180);
 
 /// A process that is killed and reaped, whatever becomes of the test.
 struct Running(Child);
@@ -52,25 +52,31 @@ fn consumer() -> &'static str {
     if languages().contains(&"swift") { "swift" } else { "rust" }
 }
 
-/// Asks until a consumer has slept for a while and what is behind it waits for credit in so many places.
+/// Asks until everybody answers in time, a consumer has slept for a while, it alone holds the others up, and
+/// what is behind it waits for credit in so many places.
 fn told(folder: &Path, target: &str, waiting: usize) -> Json {
     loop {
         let text = ask(folder, &["explain", target, "--json"]);
         let json = text.and_then(|text| serde_json::from_str::<Json>(&text).ok());
         let Some(json) = json else { continue };
-        let culprit = &json["culprits"][0];
+        let [culprit] = &json["culprits"].as_array().expect("an array")[..] else { continue };
         let slow = culprit["cap"] == SLOW && culprit["since_ms"].as_u64() >= Some(500);
+        let all = json["silent"] == serde_json::json!([]);
         let standing = json["standing"].as_array().expect("an array").iter();
-        if slow && standing.filter(|s| s["waits_for"] == "credit").count() >= waiting {
+        if slow && all && standing.filter(|s| s["waits_for"] == "credit").count() >= waiting {
             break json;
         }
     }
 }
 
-/// The one that is named is the consumer, and nobody else.
+/// Asks until what is said in words begins like that: on a busy machine an answer may come too late.
+fn says(folder: &Path, target: &str, words: &str) {
+    while !ask(folder, &["explain", target]).is_some_and(|text| text.starts_with(words)) {}
+}
+
+/// The one that is named is the consumer.
 fn names_the_consumer(told: &Json) {
     let culprits = told["culprits"].as_array().expect("an array");
-    assert_eq!(culprits.len(), 1, "{told}");
     assert_eq!(culprits[0]["waits_for"], "unread", "{told}");
     let connection = culprits[0]["connection"].as_str().unwrap_or_default();
     assert!(connection.ends_with(consumer()), "{told}");
@@ -93,13 +99,11 @@ fn a_stuck_chain_through_a_relay_names_the_sleeping_consumer() {
         let running = start(producer.args([&chain.join(" "), SLOW, "1000", "100000", "1"]));
         let told = told(&folder, control, 1);
         names_the_consumer(&told);
-        assert_eq!(told["silent"], serde_json::json!([]), "everybody was asked and answers");
         let mut waits = told["standing"].as_array().expect("an array").iter();
         let producer = waits.find(|s| s["waits_for"] == "credit").expect("the producer waits");
         assert_eq!((&producer["party"], &producer["side"]), (&"caller".into(), &"caller".into()));
         assert_eq!(producer["window"], 0, "{told}");
-        let text = ask(&folder, &["explain", control]).expect("it runs");
-        assert!(text.starts_with("HOLDS THE OTHERS UP: reference-"), "{text}");
+        says(&folder, control, "HOLDS THE OTHERS UP: reference-");
         drop(running);
         // The relay sees its host go, ends the consumer in its sleep, and goes.
         while ask(&folder, &["explain", control]).is_some() {}
@@ -122,8 +126,7 @@ fn a_stuck_chain_of_three_cartridges_names_the_sleeping_consumer() {
         let running = start(&mut pipe);
         let pid = running.0.id().to_string();
         names_the_consumer(&told(&folder, &pid, 2));
-        let text = ask(&folder, &["explain", &pid]).expect("it runs");
-        assert!(text.starts_with("HOLDS THE OTHERS UP"), "{text}");
+        says(&folder, &pid, "HOLDS THE OTHERS UP");
         let top = ask(&folder, &["top", &pid, "--once"]).expect("it runs");
         assert!(top.contains("arg-0"), "{top}");
         drop(running);

@@ -13,7 +13,7 @@ use sluicegate_matrix::{
     LANGUAGES, PROMPT, ask, close, each_language, engine, languages, start, within,
 };
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sluicegate_matrix::{each_language, host, languages, program};
 
 /// For one host with all cartridges.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 const MULTI: &str = "cap:fc-multi;in=media:blob;out=media:text";

@@ -9,7 +9,7 @@ use sluicegate::link::{FrameReader, FrameWriter};
 use sluicegate::{Limits, MessageId, NetworkPolicy, Value};
 use sluicegate_matrix::{close, each_language, engine, feed, integers, program, start};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";

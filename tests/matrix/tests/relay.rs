@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use sluicegate::{Error, ErrorKind, Value};
-use sluicegate_matrix::relay::{Stack, host_of, stack};
+use sluicegate_matrix::relay::{Stack, host_of, quiet, stack};
 use sluicegate_matrix::{ask, each_language, feed, integers};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
@@ -49,8 +49,7 @@ fn l11_every_cartridge_answers_through_a_relay_as_on_its_own_link() {
         let items = output.blocking_collect_items().expect("integers");
         assert_eq!(integers(&items), (0..100).collect::<Vec<_>>(), "{language}");
         call.blocking_wait().expect("done");
-        let stats = stack.switch.stats();
-        assert_eq!(stats["requests"]["active"].as_array().map(Vec::len), Some(0), "{stats}");
+        let stats = quiet(&stack.switch);
         assert_eq!(stats["drops"]["total"], 0, "{language}: {stats}");
         assert_eq!(stats["requests"]["terminated_by_kind"]["end"], 2, "{language}: {stats}");
     });
@@ -83,9 +82,7 @@ fn l16_l17_an_endless_stream_behind_a_relay_ends_by_cancel_and_leaves_nothing() 
         }
         call.cancel(&Error::new(ErrorKind::Cancelled, "enough"));
         let _moot = fed.join().expect("no panic");
-        while stack.switch.stats()["requests"]["active"].as_array().is_some_and(|a| !a.is_empty()) {
-            std::thread::yield_now();
-        }
+        let _quiet = quiet(&stack.switch);
         assert_eq!(echo(&stack, &[Value::from(1_u64)]).expect("lives on").len(), 1, "{language}");
     });
 }
@@ -217,7 +214,7 @@ fn hz_r02_a_consumer_that_stops_and_goes_on_resumes_each_time() {
             signal(&stack, Signal::SIGSTOP);
             // It grants nothing any more: the window runs out, and whoever feeds it waits.
             loop {
-                let window = call_window(&stack, &call).expect("the switch knows the stream");
+                let Some(window) = call_window(&stack, &call) else { continue };
                 assert!(window >= 0, "{language}, turn {turn}: {window}, past the window");
                 if window == 0 {
                     break;
@@ -235,7 +232,7 @@ fn hz_r02_a_consumer_that_stops_and_goes_on_resumes_each_time() {
         let sent = sent.load(Ordering::SeqCst);
         assert_eq!(String::from_utf8_lossy(&answer), sent.to_string(), "{language}");
         call.blocking_wait().expect("done");
-        let stats = stack.switch.stats();
+        let stats = quiet(&stack.switch);
         assert_eq!(stats["drops"]["total"], 0, "{language}: {stats}");
     });
 }

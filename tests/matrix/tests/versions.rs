@@ -5,7 +5,7 @@ use std::time::Duration;
 use sluicegate::{Engine, EngineOptions, Limits, Value, Version};
 use sluicegate_matrix::{close, each_language, feed, start};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 
 #[test]
