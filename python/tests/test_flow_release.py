@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import queue
-import threading
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,59 +10,20 @@ import pytest
 
 from conftest import until
 from sluicegate.flow import (
+    Again,
     EdgeOptions,
     Flow,
     Hub,
     HubPolicy,
     Manual,
+    Out,
     Outlet,
     Overflow,
     Scope,
     Sink,
     Source,
 )
-
-SOON = 20.0
-
-
-class Tally:
-    """What was made and what was released, by number: released twice would be seen."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.made = 0
-        self.released: Counter[int] = Counter()
-
-    def make(self) -> Element:
-        with self._lock:
-            self.made += 1
-            return Element(self, self.made)
-
-    def release(self, number: int) -> None:
-        with self._lock:
-            self.released[number] += 1
-
-    def is_even(self) -> bool:
-        gc.collect()
-        with self._lock:
-            return len(self.released) == self.made
-
-    def check(self) -> None:
-        until(self.is_even, SOON)
-        assert set(self.released.values()) <= {1}, "none twice"
-
-
-class Element:
-    """An element that tells when it is released, and survives nothing."""
-
-    def __init__(self, tally: Tally, number: int) -> None:
-        self.tally, self.number = tally, number
-
-    def __del__(self) -> None:
-        self.tally.release(self.number)
-
-    def __len__(self) -> int:
-        return 1
+from tally import SOON, Element, Tally
 
 
 def keep(element: Any) -> Any:
@@ -84,7 +42,13 @@ def newest(_: Any, element: Any) -> Any:
     return element
 
 
+def thrice(element: Any) -> Again[Any] | Out[Any]:
+    element.turns += 1
+    return Out(element) if element.turns > 2 else Again(element)
+
+
 SMALL = EdgeOptions(2)
+GROUPS: Flow[Any, Any, None] = Flow.group_by(9, lambda e: e.number % 3, Flow.map(keep))
 Line = Callable[[Source[Any, Any]], Source[Any, Any]]
 
 STAGES: dict[str, Line] = {
@@ -122,6 +86,11 @@ STAGES: dict[str, Line] = {
     "recover": lambda s: s.recover(lambda _: None),
     "recover_with": lambda s: s.recover_with(Source.empty()),
     "group_by": lambda s: s.group_by(3, lambda e: e.number % 3, Flow.map(keep)),
+    "group_by, queues": lambda s: s.group_by(3, lambda e: e.number % 3, Flow.buffer(SMALL)),
+    "group_by, groups": lambda s: s.group_by(9, lambda e: e.number % 2, GROUPS),
+    "feedback": lambda s: s.via(Flow.feedback(2, Flow.map(thrice))),
+    "feedback, queue": lambda s: s.via(Flow.feedback(4, Flow.map(thrice).via(Flow.buffer(SMALL)))),
+    "feedback, threads": lambda s: s.via(Flow.feedback(4, Flow.map_parallel(2, thrice))),
     "switch": lambda s: s.via(Flow.switch()),
     "broadcast": lambda s: s.via(Flow.broadcast([Flow.map(keep), Flow.map(keep)])),
     "balance": lambda s: s.via(Flow.balance([Flow.map(keep), Flow.map(keep)])),

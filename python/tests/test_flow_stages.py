@@ -361,6 +361,17 @@ def test_a_scope_says_who_waits_for_whom() -> None:
     source.send_complete()
 
 
+def test_groups_within_groups_keep_their_keys_apart(scope: Scope) -> None:
+    # Each outer group asks for inner keys on a thread of its own, all of them at once.
+    queues: Flow[int, int, None] = Flow.buffer(EdgeOptions(64))
+    sums: Flow[int, int, None] = Flow.fold(0, lambda total, n: total + n)
+    inner = Flow.group_by(64, lambda n: n // 8, sums)
+    numbers = [n for n in range(512) for _ in range(4)]
+    for _ in range(5):
+        grouped = Source.iter(numbers).group_by(8, lambda n: n % 8, queues.via(inner))
+        assert sorted(grouped.run(scope)) == sorted(4 * n for n in range(512))
+
+
 def test_a_hub_is_heard_by_whoever_subscribes(scope: Scope) -> None:
     hub_of: Sink[int, Hub[int]] = Sink.broadcast_hub()
     source: Source[int, Manual[int]] = Source.manual()
@@ -409,9 +420,10 @@ def test_a_loop_takes_an_element_again_until_it_is_let_out(scope: Scope) -> None
 
     looped: Flow[int, str, None] = Flow.feedback(2, Flow.map(halve))
     assert sorted(Source.iter([1, 12, 40, 7]).via(looped).run(scope)) == ["1", "3", "5", "7"]
-    with pytest.raises(PlanRefused):
+    assert sorted(Source.iter([1, 12]).feedback(2, Flow.map(halve)).run(scope)) == ["1", "3"]
+    with pytest.raises(PlanRefused, match="a cycle without a buffer"):
         Flow.feedback(0, Flow.map(halve))
-    with pytest.raises(PlanRefused):
+    with pytest.raises(PlanRefused, match="more or fewer elements"):
         Flow.feedback(2, Flow.map(halve).via(Flow.filter(bool)))
 
     def neither(n: int) -> Any:

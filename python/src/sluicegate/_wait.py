@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sluicegate import _core
 from sluicegate.errors import InvalidArgument, TimedOut
@@ -83,16 +83,21 @@ def wait(op: Op[_T], deadline: Deadline) -> _T:
     """Waits on this thread until the operation has answered, and gives its answer.
 
     A wait that is left early, by its limit, Ctrl-C or another signal handler that raises, gives
-    up its place and takes nothing. There is no call between the last poll and the return, hence
-    no point where an interrupt could strike and lose the answer.
+    up its place and takes nothing. An interrupt that strikes once it has answered loses nothing
+    either: the answer stays in the operation, which gives back what nobody fetches.
     """
+    until_answered(op, deadline)
+    return op.value
+
+
+def until_answered(op: Op[Any], deadline: Deadline) -> None:
+    """The same, but for the answer, which is left in the operation."""
     try:
         if not op.poll():
             _until_answered(op, deadline)
     except BaseException:
         op.cancel()
         raise
-    return op.value
 
 
 def _until_answered(op: Op[_T], deadline: Deadline) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sluicegate import _core
 from sluicegate._wait import Deadline, timed_out
@@ -21,13 +21,18 @@ async def wait(op: Op[_T], deadline: Deadline) -> _T:
     A cancelled task gives up its place and takes nothing: there is no ``await`` between the last
     poll and the return.
     """
+    await until_answered(op, deadline)
+    return op.value
+
+
+async def until_answered(op: Op[Any], deadline: Deadline) -> None:
+    """The same, but for the answer, which is left in the operation."""
     try:
         if not op.poll():
             await _until_answered(op, deadline)
     except BaseException:
         op.cancel()
         raise
-    return op.value
 
 
 async def _until_answered(op: Op[_T], deadline: Deadline) -> None:

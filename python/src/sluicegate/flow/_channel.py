@@ -146,7 +146,7 @@ def _closed(raised: BaseException) -> BaseException:
     if not isinstance(raised, (_Shut, _AsyncShut)):
         return raised
     closed = Closed("nobody receives any more: the queue is shut down")
-    closed.__cause__ = raised
+    closed.__cause__ = raised.with_traceback(None)  # which would hold the promise that holds it
     return closed
 
 

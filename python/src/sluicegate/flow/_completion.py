@@ -13,6 +13,7 @@ from sluicegate import _core
 from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.aio._wait import wait as wait_in_task
+from sluicegate.flow._told import Told
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class Completion(Handle, Generic[T_co]):
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: _core.FlowCompletion) -> None:
+    def __init__(self, core: _core.FlowCompletion | Told) -> None:
         self._core = core
 
     def result(self, timeout: float | None = None) -> T_co:
@@ -44,7 +45,11 @@ class Completion(Handle, Generic[T_co]):
 
         Raises TimedOut if it is pending still, what it failed with, or Cancelled or ScopeShutDown.
         """
-        value: T_co = wait(self._core.wait(), Deadline.after(timeout))
+        try:
+            value: T_co = wait(self._core.wait(), Deadline.after(timeout))
+        except BaseException as raised:
+            self._tell(raised)
+            raise
         return value
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -53,8 +58,20 @@ class Completion(Handle, Generic[T_co]):
         try:
             self._core.now()
         except BaseException as raised:
+            self._tell(raised)
             return raised
         return None
+
+    def _tell(self, raised: BaseException) -> None:
+        """Notes what it has failed with, if ``raised`` is that, and lets the core's go."""
+        core, traceback = self._core, raised.__traceback__
+        if isinstance(core, Told) or self.is_pending:
+            return
+        try:
+            core.now()
+        except BaseException as settled:
+            if settled is raised:
+                self._core = Told(raised.with_traceback(traceback), core.status)
 
     def _settle(self, timeout: float | None) -> None:
         deadline = Deadline.after(timeout)
@@ -65,7 +82,12 @@ class Completion(Handle, Generic[T_co]):
                 raise
 
     def __await__(self) -> Generator[Any, None, T_co]:
-        return wait_in_task(self._core.wait(), NEVER).__await__()
+        try:
+            value: T_co = yield from wait_in_task(self._core.wait(), NEVER).__await__()
+        except BaseException as raised:
+            self._tell(raised)
+            raise
+        return value
 
     @property
     def status(self) -> Status:
@@ -110,6 +132,7 @@ class Completion(Handle, Generic[T_co]):
                 assert now is not None
                 future.set_result(now[0])
             except BaseException as raised:
+                self._tell(raised)
                 future.set_exception(raised)
 
         self.add_done_callback(settle)
@@ -128,6 +151,7 @@ class Completion(Handle, Generic[T_co]):
                 assert now is not None
                 future.set_result(now[0])
             except BaseException as raised:
+                self._tell(raised)
                 future.set_exception(raised)
 
         def tell(_: object) -> None:
@@ -166,7 +190,7 @@ class Promise(Handle, Generic[T]):
     __slots__ = ("_core",)
 
     def __init__(self) -> None:
-        self._core = _core.FlowPromise()
+        self._core: _core.FlowPromise | Told = _core.FlowPromise()
 
     @property
     def completion(self) -> Completion[T]:
@@ -179,11 +203,17 @@ class Promise(Handle, Generic[T]):
 
     def try_failure(self, error: BaseException) -> bool:
         """Fails the promise. False if it was settled before."""
-        return self._core.try_failure(error)
+        won = self._core.try_failure(error)
+        if won:
+            self._core = Told(error, Status.FAILURE.value)
+        return won
 
     def try_cancel(self, reason: BaseException | None = None) -> bool:
         """Cancels the promise. False if it was settled before."""
-        return self._core.try_cancel(reason)
+        won = self._core.try_cancel(reason)
+        if won and reason is not None:
+            self._core = Told(reason, Status.CANCELLED.value)
+        return won
 
     def success(self, value: T) -> None:
         """Keeps the promise. Raises InvalidArgument if it was settled before."""

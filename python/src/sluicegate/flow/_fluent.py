@@ -172,3 +172,9 @@ class Fluent(abc.ABC, Generic[T_co, M_co]):
     ) -> Source[O, M_co]:
         """Each element through a run of ``flow`` of its own for each key."""
         return self.via(stage.Flow.group_by(max_groups, key, flow, slots=slots))
+
+    def feedback(
+        self, capacity: int, body: Flow[T_co, stage.Again[T_co] | stage.Out[O], Any]
+    ) -> Source[O, M_co]:
+        """Each element through ``body``, again and again until it answers ``Out``."""
+        return self.via(stage.Flow.feedback(capacity, body))

@@ -175,8 +175,9 @@ class _Writing:
         return self._written
 
     def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     def __del__(self) -> None:
         self.close()  # the stream was failed or cancelled

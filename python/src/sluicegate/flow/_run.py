@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from sluicegate import _core
 from sluicegate._handle import Handle
 from sluicegate._stream import end_of_stream
-from sluicegate._wait import NEVER, Deadline, wait
+from sluicegate._wait import NEVER, Deadline, until_answered, wait
+from sluicegate.aio._wait import until_answered as until_answered_in_task
 from sluicegate.aio._wait import wait as wait_in_task
 from sluicegate.errors import Closed, Forked
+from sluicegate.flow._completion import Status
 from sluicegate.flow._edge import Offer, OfferStatus
+from sluicegate.flow._told import Told
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -109,30 +112,47 @@ class Outlet(Handle, Generic[T_co]):
     __slots__ = ("_core",)
 
     def __init__(self, core: _core.FlowOutlet) -> None:
-        self._core = core
+        self._core: _core.FlowOutlet | Told = core
 
     def recv(self, timeout: float | None = None) -> T_co:
         """The next element, waited for at most ``timeout`` seconds; None is no limit.
 
         Raises EndOfStream at the end, TimedOut, or what the stream failed with.
         """
-        return self._element(wait(self._core.recv(), Deadline.after(timeout)))
+        return self._element(self._wait(Deadline.after(timeout)))
 
     async def recv_async(self, timeout: float | None = None) -> T_co:
         """The same in a task."""
-        return self._element(await wait_in_task(self._core.recv(), Deadline.after(timeout)))
+        return self._element(await self._wait_in_task(Deadline.after(timeout)))
 
-    def _element(self, row: tuple[Any] | None) -> T_co:
+    def _wait(self, deadline: Deadline) -> tuple[T_co] | None:
+        op = self._core.recv()
+        until_answered(op, deadline)
+        return self._answer(op)
+
+    async def _wait_in_task(self, deadline: Deadline) -> tuple[T_co] | None:
+        op = self._core.recv()
+        await until_answered_in_task(op, deadline)
+        return self._answer(op)
+
+    def _answer(self, op: _core.Op[tuple[T_co] | None]) -> tuple[T_co] | None:
+        try:
+            return op.value
+        except BaseException as raised:
+            if not isinstance(self._core, Told):
+                self._core = Told(raised, Status.FAILURE.value)
+            raise
+
+    def _element(self, row: tuple[T_co] | None) -> T_co:
         if row is None:
             raise end_of_stream()
-        element: T_co = row[0]
-        return element
+        return row[0]
 
     def __iter__(self) -> Iterator[T_co]:
         return self
 
     def __next__(self) -> T_co:
-        row = wait(self._core.recv(), NEVER)
+        row = self._wait(NEVER)
         if row is None:
             raise StopIteration
         return self._element(row)
@@ -141,7 +161,7 @@ class Outlet(Handle, Generic[T_co]):
         return self
 
     async def __anext__(self) -> T_co:
-        row = await wait_in_task(self._core.recv(), NEVER)
+        row = await self._wait_in_task(NEVER)
         if row is None:
             raise StopAsyncIteration
         return self._element(row)

@@ -266,10 +266,11 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         """
 
         def make() -> _core.FlowStage:
-            numbers: dict[Hashable, int] = {}  # of one run
+            groups: dict[Hashable, object] = {}
 
             def number(element: I) -> int:
-                return numbers.setdefault(key(element), len(numbers))
+                # By identity: two threads may ask at once, each for a key that is new.
+                return id(groups.setdefault(key(element), object()))
 
             room = max_groups if slots is None else slots
             return _core.FlowStage.group_by(max_groups, room, number, flow._make())

@@ -57,6 +57,8 @@ async def read_into(make: Callable[[], AsyncIterable[T]], control: Manual[T]) ->
             raise
     else:
         control.complete()
+    finally:
+        del control  # it holds what was raised, as the promise of ``starter`` does
 
 
 def starter(
@@ -71,6 +73,9 @@ def starter(
             promise.try_failure(raised)
             if not isinstance(raised, Exception):
                 raise
+        finally:
+            # The promise holds what was raised, which holds this frame: nothing would collect them.
+            del element, promise
 
     def start(element: I, promise: _core.FlowPromise) -> Callable[[], object]:
         coroutine = work(element, promise)
