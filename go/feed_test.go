@@ -81,6 +81,32 @@ func feedPeer(t *testing.T, cartridge *sluicegate.Cartridge) *sluicegate.Peer {
 	return peer
 }
 
+// HZ-V03: what a feed has lost is what its connection says that live sources have, and no drop.
+func TestTheLossesOfAFeedAreThoseOfItsConnection(t *testing.T) {
+	ctx := guarded(t)
+	peer := attach(t, sluicegate.Limits{}, files)
+	lossy := openFeed(t, sluicegate.FeedOptions{Capacity: 2})
+	for n := range 8 {
+		if err := lossy.Push([]byte{byte(n)}, time.Duration(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lossy.Stop()
+	call := feed(t, ctx, peer, itemsCap, func(in *sluicegate.OutputStream) error { return lossy.Serve(ctx, in) })
+	if items, err := output(t, ctx, call).ReadItems(ctx); err != nil || len(items) != 2 {
+		t.Fatalf("collected %d, %v", len(items), err)
+	}
+	if _, err := call.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if stats := conserved(t, lossy); stats.Overruns != 6 || stats.Dropped != 6 {
+		t.Errorf("%+v", stats)
+	}
+	if told := peer.Stats(); told.Overruns != 6 || told.Drops.Total != 0 {
+		t.Errorf("%s", peer.StatsJSON())
+	}
+}
+
 func TestALossIsToldWithTheNextItem(t *testing.T) {
 	ctx := guarded(t)
 	feed := openFeed(t, sluicegate.FeedOptions{Capacity: 2})

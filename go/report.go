@@ -12,16 +12,24 @@ import (
 // language.
 type EngineStats struct {
 	Cartridges []ConnectionStats `json:"cartridges"`
+	// Memory is what this process holds, in bytes, if that is known.
+	Memory *uint64 `json:"memory"`
 }
 
 // ConnectionStats are what is live and what was lost on one connection.
 type ConnectionStats struct {
 	Name string `json:"name"`
-	// PID is the process, if the cartridge was spawned; Memory what it holds, in bytes, if that is
-	// known. A cartridge's own end has neither.
-	PID      *int           `json:"pid"`
-	Memory   *uint64        `json:"memory"`
+	// PID is the process, if the cartridge was spawned: its own end has none. Memory is what the process
+	// holds, in bytes, if that is known.
+	PID    *int    `json:"pid"`
+	Memory *uint64 `json:"memory"`
+	// Requests are those that are live.
 	Requests []RequestStats `json:"requests"`
+	// Recent are the last 64 that are over, the latest at the end.
+	Recent []EndedRequest `json:"recent_terminated"`
+	// Registered are all that were let in; those that are not live ended in one of the ways of ByKind.
+	Registered uint64            `json:"total_registered"`
+	ByKind     map[string]uint64 `json:"terminated_by_kind"`
 	// Drops are frames lost because something went wrong.
 	Drops Drops `json:"drops"`
 	// Stragglers are frames that crossed the end of their request in flight.
@@ -32,12 +40,41 @@ type ConnectionStats struct {
 
 // RequestStats are one live request.
 type RequestStats struct {
-	ID    string `json:"rid"`
-	Cap   string `json:"cap_urn"`
-	Side  string `json:"side"`  // caller or handler
-	Phase string `json:"phase"` // created or streaming
-	// Streams have a shape of their own; see the guide.
-	Streams []json.RawMessage `json:"streams"`
+	ID      string          `json:"rid"`
+	Cap     string          `json:"cap_urn"`
+	Side    string          `json:"side"`  // caller or handler
+	Phase   string          `json:"phase"` // created or streaming
+	Streams []StreamFigures `json:"streams"`
+}
+
+// StreamFigures are one stream of a live request. When nothing moves, Granted is Chunks and
+// CreditOutstanding together.
+type StreamFigures struct {
+	ID        string `json:"stream_id"`
+	Direction string `json:"direction"` // in or out
+	Chunks    uint64 `json:"chunks"`
+	Bytes     uint64 `json:"bytes"`
+	// CreditOutstanding is what is left of the window, in chunks; Granted all that it was opened with
+	// and that was given since.
+	CreditOutstanding uint64 `json:"credit_outstanding"`
+	Granted           uint64 `json:"granted"`
+	InitialCredit     uint64 `json:"initial_credit"`
+	// BlockedMillis is the time it has waited, by cause: credit, room or data.
+	BlockedMillis map[string]uint64 `json:"blocked_ms"`
+	Unbounded     bool              `json:"unbounded"`
+	Ended         bool              `json:"ended"`
+	// Feed is the live feed that is served on it, if one is; the guide for C lists its keys.
+	Feed json.RawMessage `json:"feed,omitempty"`
+}
+
+// An EndedRequest is a request that is over. One that was not let in has no cap, side and lifetime.
+type EndedRequest struct {
+	RoutingID      *string `json:"xid"`
+	ID             string  `json:"rid"`
+	Kind           string  `json:"kind"` // end, err, cancelled, master_died, credit_violation or refused
+	Cap            *string `json:"cap_urn"`
+	Side           *string `json:"side"`
+	LifetimeMillis *uint64 `json:"lifetime_ms"`
 }
 
 // Drops are frames lost, by reason and by type of frame.
@@ -207,6 +244,15 @@ func (c *Cartridge) Stats() (ConnectionStats, bool) {
 		return ConnectionStats{}, false
 	}
 	return decoded[ConnectionStats](session.Stats()), true
+}
+
+// StatsJSON is Stats as every language writes it; nil unless the cartridge is being served.
+func (c *Cartridge) StatsJSON() json.RawMessage {
+	session := c.session.Load()
+	if session == nil {
+		return nil
+	}
+	return json.RawMessage(session.Stats())
 }
 
 // Explain says what stands still in a cartridge that is being served. It asks nobody.

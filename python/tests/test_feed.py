@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import attached, until
-from sluicegate import Cartridge, Feed, FeedMeta, Item, Limits, Request, aio
+from sluicegate import Cartridge, Engine, Feed, FeedMeta, Item, Limits, Peer, Request, aio
 from sluicegate.errors import (
     Cancelled,
     Closed,
@@ -26,6 +26,7 @@ from sluicegate.errors import (
     Unbounded,
 )
 
+ITEMS = "cap:fc-items;in=media:items;out=media:items"
 FEED = "cap:feed;in=media:void;out=media:frames"
 
 
@@ -83,6 +84,24 @@ def test_hz_v01_an_overrun_fails_a_feed_that_says_so() -> None:
     with pytest.raises(FeedOverrun) as overrun:
         feed.recv(10)
     assert (overrun.value.code, overrun.value.class_) == ("FEED_OVERRUN", "resource")
+    conserved(feed)
+
+
+def test_hz_v03_the_losses_of_a_feed_are_those_of_its_connection(
+    engine: Engine, reference: Peer
+) -> None:
+    feed = Feed(2)
+    assert all(feed.push(n, n) for n in range(8))
+    feed.stop()
+    with reference.call(ITEMS) as call:
+        feed.serve(call.input("media:items"))
+        call.finish_input()
+        assert gaps(call.output()) == (2, 6)
+        call.wait()
+    assert feed.stats.overruns == feed.stats.dropped == 6
+    for stats in (reference.stats(), engine.stats()["cartridges"][0]):
+        assert stats["overruns_total"] == 6
+        assert stats["drops"]["total"] == 0
     conserved(feed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -133,6 +134,24 @@ def test_the_handler_is_told(holding: Peer, told: list[str]) -> None:
             output.recv()
     passed(begun, late.value, "has waited for a value")
     until(lambda: told == ["DEADLINE_EXCEEDED"])
+
+
+def test_hz_c02_a_call_that_nobody_knows_any_more_is_cancelled(
+    holding: Peer, told: list[str]
+) -> None:
+    call = holding.call(HOLD)
+    output = call.output()
+    assert output.recv().value == "ready"
+    del call
+    gc.collect()
+    assert told == []
+    assert holding.live_calls == 1, "its stream is known still"
+    del output
+    gc.collect()
+    until(lambda: told == ["CANCELLED"])
+    until(lambda: holding.live_calls == 0)
+    ended = holding.stats()["terminated_by_kind"]
+    assert ended["cancelled"] == 1
 
 
 def test_a_handlers_limit_is_told_to_its_caller() -> None:

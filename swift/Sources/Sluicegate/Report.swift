@@ -5,6 +5,8 @@ internal import SluicegateCore
 public struct EngineStats: Codable, Sendable, Hashable {
   /// One for each cartridge.
   public let cartridges: [ConnectionStats]
+  /// What this process holds, in bytes, if that is known.
+  public let memory: UInt64?
 }
 
 /// What is live and what was lost on one connection.
@@ -19,11 +21,70 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
     public let side: String
     /// `created` or `streaming`.
     public let phase: String
+    /// Its streams, in both directions.
+    public let streams: [Stream]
 
     enum CodingKeys: String, CodingKey {
       case id = "rid"
       case cap = "cap_urn"
-      case side, phase
+      case side, phase, streams
+    }
+  }
+
+  /// One stream of a live request. When nothing moves, `granted` is `chunks` and `creditOutstanding`
+  /// together.
+  public struct Stream: Codable, Sendable, Hashable {
+    /// Its name.
+    public let id: String
+    /// `in` or `out`.
+    public let direction: String
+    /// CHUNK frames so far.
+    public let chunks: UInt64
+    /// Payload bytes so far.
+    public let bytes: UInt64
+    /// What is left of the window, in chunks.
+    public let creditOutstanding: UInt64
+    /// The first window and all that was given since, in chunks.
+    public let granted: UInt64
+    /// What the window was opened with, in chunks.
+    public let initialCredit: UInt64
+    /// The time it has waited, in milliseconds, by cause: `credit`, `room` or `data`.
+    public let blockedMilliseconds: [String: UInt64]
+    /// True if it was declared to have no end.
+    public let unbounded: Bool
+    /// True once it is over, in whatever way.
+    public let ended: Bool
+
+    enum CodingKeys: String, CodingKey {
+      case id = "stream_id"
+      case creditOutstanding = "credit_outstanding"
+      case initialCredit = "initial_credit"
+      case blockedMilliseconds = "blocked_ms"
+      case direction, chunks, bytes, granted, unbounded, ended
+    }
+  }
+
+  /// A request that is over. One that was not let in has no cap, side and lifetime.
+  public struct Ended: Codable, Sendable, Hashable {
+    /// The number that a switch gave it, if it went through one.
+    public let routingID: String?
+    /// Its id.
+    public let id: String
+    /// `end`, `err`, `cancelled`, `master_died`, `credit_violation` or `refused`.
+    public let kind: String
+    /// The cap that was called.
+    public let cap: String?
+    /// `caller` or `handler`.
+    public let side: String?
+    /// How long it lived, in milliseconds.
+    public let lifetimeMilliseconds: UInt64?
+
+    enum CodingKeys: String, CodingKey {
+      case routingID = "xid"
+      case id = "rid"
+      case cap = "cap_urn"
+      case lifetimeMilliseconds = "lifetime_ms"
+      case kind, side
     }
   }
 
@@ -31,12 +92,29 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
   public struct Drops: Codable, Sendable, Hashable {
     /// All of them.
     public let total: UInt64
+    /// The same by reason.
+    public let byReason: [String: UInt64]
+    /// The same by reason and type of frame.
+    public let byReasonAndFrameType: [String: [String: UInt64]]
+
+    enum CodingKeys: String, CodingKey {
+      case total
+      case byReason = "by_reason"
+      case byReasonAndFrameType = "by_reason_frame_type"
+    }
   }
 
   /// Frames that crossed the end of their request in flight.
   public struct Stragglers: Codable, Sendable, Hashable {
     /// All of them.
     public let total: UInt64
+    /// The same by type of frame.
+    public let byFrameType: [String: UInt64]
+
+    enum CodingKeys: String, CodingKey {
+      case total
+      case byFrameType = "by_frame_type"
+    }
   }
 
   /// What it runs on, for people.
@@ -47,6 +125,12 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
   public let memory: UInt64?
   /// What is live.
   public let requests: [Request]
+  /// The last 64 requests that are over, the latest at the end.
+  public let recent: [Ended]
+  /// All requests that were let in.
+  public let registered: UInt64
+  /// How those that are not live ended.
+  public let terminatedByKind: [String: UInt64]
   /// What was lost.
   public let drops: Drops
   /// What came late.
@@ -56,6 +140,9 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
 
   enum CodingKeys: String, CodingKey {
     case name, pid, memory, requests, drops, stragglers
+    case recent = "recent_terminated"
+    case registered = "total_registered"
+    case terminatedByKind = "terminated_by_kind"
     case overruns = "overruns_total"
   }
 }

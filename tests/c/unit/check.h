@@ -67,6 +67,9 @@ void check_ok_with(const char *file, int line, const char *what, sluice_status s
 /* How long a wait may take that comes to an end on any machine, however busy. */
 enum { WAIT_MS = 120000 };
 
+/* Whether a text that was handed out says something. Releases it. */
+int says(sluice_item *item, const char *what);
+
 /* How much less there is to do where a checker makes everything slow. */
 int check_rounds(int rounds);
 

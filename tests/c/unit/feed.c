@@ -235,6 +235,49 @@ static void gaps_add_up_through_a_cartridge(void) {
   pair_close(&pair);
 }
 
+/* HZ-V03: what a feed has lost is what its connection says that live sources have, and no drop. */
+static void v03_the_losses_of_a_feed_are_those_of_its_connection(void) {
+  pair pair;
+  sluice_feed *feed = open_feed(2, false);
+  sluice_call *call = NULL;
+  sluice_output *argument = NULL;
+  sluice_input *result = NULL;
+  sluice_item *item = NULL;
+  sluice_terminal *terminal = NULL;
+  sluice_error *err = NULL;
+  static const char *const told[] = {
+      "\"overruns_total\":6",
+      "\"drops\":{\"by_reason\":{},\"by_reason_frame_type\":{},\"total\":0}"};
+  uint64_t n;
+  for (n = 0; n < 8; n++) {
+    CHECK_OK(push(feed, n));
+  }
+  CHECK_OK(sluice_feed_stop(feed));
+  pair_open(&pair, NULL, test_cartridge());
+  CHECK_OK_ERR(sluice_peer_call(pair.peer, CAP_ITEMS, SLUICE_NUL, &call, &err), err);
+  CHECK_OK_ERR(sluice_call_input(call, "media:items", SLUICE_NUL, &argument, &err), err);
+  CHECK_OK_ERR(sluice_feed_serve(feed, argument, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(call, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &result, &err), err);
+  for (n = 0; n < 2; n++) {
+    CHECK_OK_ERR(sluice_input_recv(result, WAIT_MS, &item, &err), err);
+    CHECK_OK(sluice_item_release(item));
+  }
+  CHECK_STATUS(SLUICE_END_OF_STREAM, sluice_input_recv(result, WAIT_MS, &item, &err));
+  CHECK_OK_ERR(sluice_call_wait(call, WAIT_MS, &terminal, &err), err);
+  CHECK_OK(sluice_terminal_release(terminal));
+  CHECK(stats_of(feed).overruns == 6 && stats_of(feed).dropped == 6);
+  for (n = 0; n < sizeof told / sizeof told[0]; n++) {
+    CHECK_OK(sluice_peer_stats(pair.peer, &item));
+    CHECK(says(item, told[n]));
+  }
+  CHECK_OK(sluice_input_release(result));
+  CHECK_OK(sluice_output_release(argument));
+  CHECK_OK(sluice_call_release(call));
+  CHECK_OK(sluice_feed_release(feed));
+  pair_close(&pair);
+}
+
 const check_case feed_cases[] = {
     {"feed: a loss is told with the next item", a_loss_is_told_with_the_next_item},
     {"feed: an overrun fails a feed that says so", an_overrun_fails_a_feed_that_says_so},
@@ -243,5 +286,7 @@ const check_case feed_cases[] = {
     {"feed: bad arguments are answered", bad_arguments_are_answered},
     {"feed: a command and a pipe are sources", a_command_and_a_pipe_are_sources},
     {"feed: gaps add up through a cartridge", gaps_add_up_through_a_cartridge},
+    {"feed: V03 the losses of a feed are those of its connection",
+     v03_the_losses_of_a_feed_are_those_of_its_connection},
     {NULL, NULL},
 };

@@ -59,6 +59,57 @@ static void expect_number(const across *across, uint64_t expected) {
   CHECK_OK(sluice_item_release(item));
 }
 
+/* HZ-C19: who reads one value and then sleeps holds at most a window more; so does the handler at the other
+ * end, which reads nothing of a GiB. */
+static void c19_a_reader_that_sleeps_holds_its_sender_back(void) {
+  static const uint8_t bytes[65536];
+  across across;
+  sluice_stream_stats sent = SLUICE_STREAM_STATS_INIT, came = SLUICE_STREAM_STATS_INIT;
+  sluice_error *err = NULL;
+  sluice_status status = SLUICE_OK;
+  unsigned n;
+  across_open(&across, CAP_FOREVER, WINDOW);
+  across_output(&across);
+  expect_number(&across, 0);
+  for (n = 0; n < (1u << 30) / sizeof bytes && status == SLUICE_OK; n++) {
+    status = sluice_output_write(across.input, bytes, sizeof bytes, 200, &err);
+  }
+  CHECK_STATUS(SLUICE_TIMED_OUT, status);
+  CHECK_OK(sluice_output_stats(across.input, &sent));
+  CHECK(sent.chunks <= WINDOW && sent.bytes <= WINDOW * sizeof bytes);
+  CHECK_OK(sluice_input_stats(across.output, &came));
+  CHECK(came.chunks >= 1 && came.chunks <= 1 + WINDOW);
+  CHECK_OK(sluice_call_cancel(across.call, NULL));
+  across_close(&across);
+}
+
+/* HZ-C02: a call whose last handle is released is cancelled, and the connection serves the next one. */
+static void c02_a_call_that_nobody_holds_any_more_is_cancelled(void) {
+  across across;
+  sluice_item *told = NULL;
+  sluice_error *err = NULL;
+  across_open(&across, CAP_FOREVER, WINDOW);
+  across_output(&across);
+  expect_number(&across, 0);
+  CHECK_OK(sluice_output_release(across.input));
+  CHECK_OK(sluice_input_release(across.output));
+  CHECK_OK(sluice_call_release(across.call));
+  across.output = NULL;
+  do {
+    CHECK_OK(sluice_peer_stats(across.peer, &told));
+  } while (!says(told, "\"requests\":[]"));
+  CHECK_OK(sluice_peer_stats(across.peer, &told));
+  CHECK(says(told, "\"cancelled\":1"));
+  CHECK_OK_ERR(sluice_peer_call(across.peer, CAP_ECHO, SLUICE_NUL, &across.call, &err), err);
+  CHECK_OK_ERR(sluice_call_input(across.call, "media:blob", SLUICE_NUL, &across.input, &err),
+               err);
+  CHECK_OK_ERR(sluice_output_emit_u64(across.input, 7, WAIT_MS, &err), err);
+  CHECK_OK_ERR(sluice_call_finish_input(across.call, WAIT_MS, &err), err);
+  across_output(&across);
+  expect_number(&across, 7);
+  across_close(&across);
+}
+
 static void l9_a_sender_starts_with_the_window_and_waits_at_zero(void) {
   /* L9: nobody reads this input, so that there is room for the window and no more. */
   across across;
@@ -172,6 +223,10 @@ static void l14_control_flows_while_no_data_may(void) {
 const check_case law_cases[] = {
     {"laws: L9 a sender starts with the window and waits at zero",
      l9_a_sender_starts_with_the_window_and_waits_at_zero},
+    {"laws: C19 a reader that sleeps holds its sender back",
+     c19_a_reader_that_sleeps_holds_its_sender_back},
+    {"laws: C02 a call that nobody holds any more is cancelled",
+     c02_a_call_that_nobody_holds_any_more_is_cancelled},
     {"laws: L10 L11 L15 what is consumed comes back with every window",
      l10_l11_l15_what_is_consumed_comes_back_with_every_window},
     {"laws: L13 L16 L17 a cancel ends everything in its middle",

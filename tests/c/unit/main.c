@@ -81,6 +81,21 @@ static unsigned run_cases(const check_case *cases, const char *filter, unsigned 
   return passed;
 }
 
+int says(sluice_item *item, const char *what) {
+  char text[65536];
+  const char *bytes = NULL;
+  size_t len = 0;
+  CHECK_OK(sluice_item_text(item, &bytes, &len));
+  CHECK(len < sizeof text);
+  len = len < sizeof text ? len : sizeof text - 1;
+  if (bytes != NULL) {
+    memcpy(text, bytes, len);
+  }
+  text[len] = '\0';
+  CHECK_OK(sluice_item_release(item));
+  return strstr(text, what) != NULL;
+}
+
 int main(int argc, char **argv) {
   static const check_case *const files[] = {abi_cases,    handle_cases, gate_cases, waker_cases,
                                             panic_cases,  fork_cases,   signal_cases, stream_cases,

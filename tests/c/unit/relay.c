@@ -16,22 +16,6 @@ static sluice_command *own_command(void) {
   return command;
 }
 
-/* Whether a text that was handed out says something. Releases it. */
-static int says(sluice_item *item, const char *what) {
-  char text[65536];
-  const char *bytes = NULL;
-  size_t len = 0;
-  CHECK_OK(sluice_item_text(item, &bytes, &len));
-  CHECK(len < sizeof text);
-  len = len < sizeof text ? len : sizeof text - 1;
-  if (bytes != NULL) {
-    memcpy(text, bytes, len);
-  }
-  text[len] = '\0';
-  CHECK_OK(sluice_item_release(item));
-  return strstr(text, what) != NULL;
-}
-
 static void echo_through(const sluice_peer *peer) {
   sluice_call *call = NULL;
   sluice_output *input = NULL;
