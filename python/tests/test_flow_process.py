@@ -161,7 +161,7 @@ def struck(process: subprocess.Popen[str]) -> int:
         "Source.channel(queue.Queue()).to(Sink.ignore()).run(scope).result()",
         "next(Source.channel(queue.Queue()).run(scope))",
         "Source.manual(EdgeOptions(1)).to_mat(subscriber(), pair).run(scope)[0] << 1 << 2",
-        "Promise().completion.result()",
+        "(promise := Promise()).completion.result()",
         "asyncio.run(task())",
     ],
 )

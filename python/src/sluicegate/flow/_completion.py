@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from sluicegate import _core
 from sluicegate._handle import Handle
-from sluicegate._wait import NEVER, Deadline, wait
+from sluicegate._wait import NEVER, Deadline, until_answered, wait
 from sluicegate.aio._wait import wait as wait_in_task
 from sluicegate.flow._told import Told
 
@@ -54,7 +54,7 @@ class Completion(Handle, Generic[T_co]):
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """What it failed with, waited for like the result; None if it has a value."""
-        self._settle(timeout)
+        until_answered(self._core.wait(), Deadline.after(timeout))
         try:
             self._core.now()
         except BaseException as raised:
@@ -72,14 +72,6 @@ class Completion(Handle, Generic[T_co]):
         except BaseException as settled:
             if settled is raised:
                 self._core = Told(raised.with_traceback(traceback), core.status)
-
-    def _settle(self, timeout: float | None) -> None:
-        deadline = Deadline.after(timeout)
-        try:
-            wait(self._core.wait(), deadline)
-        except BaseException:
-            if self.is_pending:
-                raise
 
     def __await__(self) -> Generator[Any, None, T_co]:
         try:
