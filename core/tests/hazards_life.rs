@@ -107,6 +107,26 @@ fn hz_l02_a_late_grant_is_harmless() {
     });
 }
 
+/// A handler that has all streams may answer before the body has ended, and its link be gone: the call has
+/// succeeded all the same. One that has not answered leaves a caller that is told so.
+#[test]
+fn the_body_of_a_call_that_was_answered_needs_no_link() {
+    within(LIMIT, "an answer before the end of the body", || {
+        let (mut raw, peer) = Raw::cartridge(&engine(limits(2, 64)), ECHO);
+        let (answered, open) = (peer.call(ECHO).expect("live"), peer.call(ECHO).expect("live"));
+        answered.input("media:blob").expect("open").blocking_close().expect("sent");
+        raw.until(FrameType::StreamEnd);
+        raw.answer(answered.id(), &[]);
+        answered.blocking_wait().expect("success");
+        raw.hang_up();
+        block_on(peer.died(), Deadline::NEVER).expect("no limit");
+        answered.blocking_finish_input().expect("nobody waits for it");
+        answered.blocking_wait().expect("it stays a success");
+        let told = open.blocking_wait().expect_err("it was never answered");
+        assert_eq!(told.kind(), ErrorKind::PeerDied);
+    });
+}
+
 /// HZ-L03: one direction ends, the other carries on to its own end.
 #[test]
 fn hz_l03_one_direction_ends_and_the_other_goes_on() {

@@ -74,7 +74,7 @@ impl Call {
     }
 
     /// Ends the arguments: closes every argument stream, which may wait for credit, and then the
-    /// body. May be called again.
+    /// body. May be called again. Once the handler has answered all the same, the body is moot.
     pub fn finish_input(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let this = self.clone();
         self.0.exchange.wire().owed.before_wait(async move {
@@ -83,7 +83,11 @@ impl Call {
             }
             if !this.0.body_ended.swap(true, Ordering::AcqRel) {
                 let flow = this.0.exchange.flow();
-                this.0.exchange.wire().send(Frame::end(flow.id, flow.routing_id))?;
+                let sent = this.0.exchange.wire().send(Frame::end(flow.id, flow.routing_id));
+                // A handler that has all streams may have answered by now, and the link may be gone since.
+                if !matches!(this.outcome(), Some(Ok(_))) {
+                    sent?;
+                }
             }
             Ok(())
         })
