@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from capdag.bifaci import io
 from capdag.bifaci.cartridge_runtime import (
     WET_KEY_REQUEST,
     CartridgeRuntime,
@@ -214,6 +215,8 @@ def operation(urn: str) -> type[Op]:
 
 
 def main() -> None:
+    # The package proposes a constant of its own, and has no way to name another.
+    io.DEFAULT_INITIAL_CREDIT = int(os.environ.get("IP_WINDOW", io.DEFAULT_INITIAL_CREDIT))
     runtime = CartridgeRuntime.with_manifest_json(manifest())
     for urn in HANDLERS:
         runtime.register_op_type(urn, operation(urn))

@@ -20,6 +20,7 @@ ROOT = HERE.parents[1]
 THEIRS = HERE / "cartridge.py"
 PYTHON = sys.executable
 ROGUE = HERE / "rogue.py"
+ASKER = HERE / "asker.py"
 LIMIT = 20.0
 """Seconds that anything at all may take."""
 

@@ -258,7 +258,9 @@ class Links:
     def __call__(self, language: str, window: int) -> Link:
         key = (language, window)
         if key not in self._open:
-            opened = link(ours(language), window=window, max_chunk=4096, SLOW_MS="5")
+            # Both ends propose it, ours never less than its default.
+            env = {"SLOW_MS": "5", "FC_WINDOW": str(max(window, 32))}
+            opened = link(ours(language), window=window, max_chunk=4096, **env)
             self._open[key] = self._stack.enter_context(opened)
         self._open[key].check()
         return self._open[key]

@@ -45,11 +45,14 @@ def their_host(at: Path, *cartridges: list[str | Path]) -> Iterator[CartridgeHos
 
 
 @contextlib.contextmanager
-def our_host(at: Path, *cartridges: list[str | Path]) -> Iterator[subprocess.Popen[bytes]]:
+def our_host(
+    at: Path, *cartridges: list[str | Path], window: int = 32
+) -> Iterator[subprocess.Popen[bytes]]:
     """`sluicegate host` with these cartridges, joined to the switch at ``at``."""
     lines = [" ".join(map(str, words)) for words in cartridges]
     words = [command(), "host", "--join", f"unix:{at}", "--handshake-seconds", int(LIMIT), *lines]
-    with process(*map(str, words), env={"SLOW_MS": "2"}) as child:
+    env = {"SLOW_MS": "2", "SLUICEGATE_WINDOW": str(window), "FC_WINDOW": str(max(window, 32))}
+    with process(*map(str, words), env=env) as child:
         yield child
         child.terminate()
 
@@ -68,8 +71,9 @@ class OurSwitch:
         self.at, self._child = at, child
 
     @contextlib.contextmanager
-    def caller(self) -> Iterator[Peer]:
-        with socket.socket(socket.AF_UNIX) as ours, Engine(limits=Limits()) as engine:
+    def caller(self, window: int = 32) -> Iterator[Peer]:
+        limits = Limits(initial_credit=window)
+        with socket.socket(socket.AF_UNIX) as ours, Engine(limits=limits) as engine:
             ours.connect(str(self.at))
             with engine.attach(ours, ours) as peer:
                 yield peer
@@ -102,11 +106,11 @@ def offered(peer: Peer, cap: str) -> None:
 
 
 @contextlib.contextmanager
-def our_switch() -> Iterator[OurSwitch]:
+def our_switch(window: int = 32) -> Iterator[OurSwitch]:
     with tempfile.TemporaryDirectory() as place:
         at = Path(place) / "switch"
         words = [command(), "switch", "--listen", f"unix:{at}", "--stats"]
-        with process(*words) as child:
+        with process(*words, env={"SLUICEGATE_WINDOW": str(window)}) as child:
             assert child.stdout is not None
             line = in_time("the switch listens", child.stdout.readline)
             assert line.startswith(b"listening at "), line

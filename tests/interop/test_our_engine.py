@@ -42,17 +42,19 @@ class Peers:
         self._stack = stack
         self._started: dict[object, Peer] = {}
 
-    def __call__(self, window: int = 32) -> Peer:
-        return self._start(window, window, str(THEIRS))
+    def __call__(self, window: int = 32, theirs: int | None = None) -> Peer:
+        """Both propose ``window``; theirs never less than its default, unless told so."""
+        proposal = theirs or max(window, 32)
+        return self._start((window, proposal), window, str(THEIRS), IP_WINDOW=str(proposal))
 
     def rogue(self, which: str = "") -> Peer:
         return self._start(f"rogue {which}", 8, str(ROGUE))
 
-    def _start(self, key: object, window: int, script: str) -> Peer:
+    def _start(self, key: object, window: int, script: str, **env: str) -> Peer:
         if key not in self._started:
             limits = Limits(initial_credit=window, max_chunk=CHUNK)
             engine = self._stack.enter_context(Engine(limits=limits, handshake_timeout=LIMIT))
-            peer = engine.spawn(PYTHON, script, env={"SLOW_MS": "2"})
+            peer = engine.spawn(PYTHON, script, env={"SLOW_MS": "2"} | env)
             self._started[key] = self._stack.enter_context(peer)
         return self._started[key]
 
@@ -94,13 +96,31 @@ def ask(peer: Peer, cap: str, media: str, plan: object) -> Call:
 def test_echo_keeps_types(window: int, peers: Peers, passed: Callable[[str, str], None]) -> None:
     values = [0, -5, 2**64 - 1, "grüße", None, True, -0.5, b"bytes", "and", b"x" * 4000, "end"]
     peer = peers(window)
-    assert peer.limits.initial_credit == min(window, 32), "the peer proposes 32"
+    assert peer.limits.initial_credit == window
     call = peer.call(ECHO)
     with beside(lambda: scalar(call, "media:blob", *values * 10)):
         back = [item.value for item in call.output(LIMIT).collect_items(LIMIT)]
     assert back == values * 10
     assert call.wait(LIMIT).exit_code == 0
     passed(f"echo, scalar, window {window}", COLUMN)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(64, 32), (32, 64), (64, 3)])
+def test_the_smaller_proposal_wins(
+    ours: int, theirs: int, peers: Peers, passed: Callable[[str, str], None]
+) -> None:
+    peer = peers(ours, theirs)
+    window = min(ours, theirs)
+    assert peer.limits.initial_credit == window
+    call = ask(peer, PRODUCE, "media:json", {"chunks": 200, "size": 4096})
+    output = call.output(LIMIT)
+    while output.stats.chunks < window:
+        echo_one(peer)
+    echo_one(peer)
+    assert output.stats.chunks == window
+    assert len(output.collect_bytes(LIMIT)) == 200 * 4096
+    call.wait(LIMIT)
+    passed(f"proposals of {ours} here and {theirs} there", COLUMN)
 
 
 @pytest.mark.parametrize("window", [2, 4, 32])
@@ -145,7 +165,7 @@ def test_a_window_of_one_with_a_wide_item_stops_on_their_side_and_a_deadline_tel
     passed("their lock-up with wide items in a window of 1 is told, not shared", COLUMN)
 
 
-@pytest.mark.parametrize("window", [1, 2, 32])
+@pytest.mark.parametrize("window", [1, 2, 32, 64])
 def test_a_slow_consumer_holds_us_back(
     window: int, peers: Peers, passed: Callable[[str, str], None]
 ) -> None:
@@ -161,7 +181,6 @@ def test_a_slow_consumer_holds_us_back(
 def test_a_producer_stops_at_the_window(
     window: int, peers: Peers, passed: Callable[[str, str], None]
 ) -> None:
-    window = min(window, 32)
     peer = peers(window)
     call = ask(peer, PRODUCE, "media:json", {"chunks": window + 50, "size": 4096})
     output = call.output(LIMIT)

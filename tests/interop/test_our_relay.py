@@ -167,3 +167,39 @@ def test_the_command_calls_through_it(both: tuple[OurSwitch, Peer], passed: Pass
     )
     assert (ran.returncode, ran.stdout) == (0, data), ran.stderr
     passed("`sluicegate call --via`", COLUMN)
+
+
+def test_unequal_windows_are_not_joined(both: tuple[OurSwitch, Peer], passed: Passed) -> None:
+    """Their host takes 32; a caller with another window is told both, and others are served."""
+    echo = "cap:ip-echo;in=media:blob;out=media:blob"
+    with both[0].caller(4) as caller:
+        with pytest.raises(errors.Remote, match=r"windows of 32.* has 4") as raised:
+            ask(caller, echo, "media:blob", 1)
+        assert raised.value.code == "WINDOW_MISMATCH"
+    with both[0].caller(64) as caller:
+        assert caller.limits.initial_credit == 32, "the switch proposes no more"
+        assert ask(caller, echo, "media:blob", 1) == [1]
+    assert ask(both[1], echo, "media:blob", 1) == [1]
+    passed("unequal windows: refused, both are named", COLUMN)
+
+
+@pytest.mark.parametrize("window", [4, 64])
+def test_unequal_windows_of_two_hosts_are_not_joined(window: int, passed: Passed) -> None:
+    """A handler behind their host, which takes 32, calls a cap behind ours, which takes another."""
+    with ExitStack() as stack:
+        switch = stack.enter_context(our_switch(64))
+        stack.enter_context(their_host(switch.at, [PYTHON, THEIRS]))
+        joined(stack.enter_context(our_host(switch.at, [ours("rust")], window=window)))
+        caller = stack.enter_context(switch.caller())
+        offered(caller, PEER)
+        plan = {
+            "cap": "cap:fc-produce;in=media:json;out=media:blob",
+            "media": "media:json",
+            "text": '{"chunks":10}',
+        }
+        with pytest.raises(errors.Remote, match=f"windows of {window}.* has 32"):
+            ask(caller, PEER, "media:json", json.dumps(plan).encode())
+        assert ask(caller, "cap:ip-echo;in=media:blob;out=media:blob", "media:blob", 1) == [1]
+        assert switch.stats()["requests"]["active"] == []
+    row = f"their handler calls behind a host of window {window}: refused, both are named"
+    passed(row, "our switch")

@@ -25,7 +25,7 @@ DIGEST = "cap:fc-digest;in=media:blob;out=media:json"
 FOREVER = "cap:fc-forever;in=media:blob;out=media:blob"
 TWO = "cap:fc-two;in=media:json;out=media:blob"
 MULTI = "cap:fc-multi;in=media:blob;out=media:text"
-WINDOWS = [1, 2, 4, 32]
+WINDOWS = [1, 2, 4, 32, 64]
 
 Passed = Callable[[str, str], None]
 
@@ -69,6 +69,7 @@ def test_handshake_identity_and_manifest(links: Links, language: str, passed: Pa
 def test_echo_and_every_window(links: Links, language: str, window: int, passed: Passed) -> None:
     values = [0, -5, 2**64 - 1, "grüße", None, True, -0.5, b"bytes", "and", b"x" * 4000, "end"]
     link = links(language, window)
+    assert link.limits.initial_credit == window
     request = link.call(ECHO)
     with beside(lambda: request.send("media:blob", *values * 10)):
         assert request.values() == values * 10

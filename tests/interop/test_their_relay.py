@@ -12,7 +12,7 @@ from capdag.bifaci.cartridge_runtime import RemoteError
 from capdag.bifaci.frame import FrameType
 from relay import TheirSwitch, joined, our_host, their_host, their_switch
 
-from conftest import LIMIT, PYTHON, THEIRS, beside, languages, ours
+from conftest import ASKER, LIMIT, PYTHON, THEIRS, beside, languages, ours
 
 ECHO = "cap:fc-echo;in=media:blob;out=media:blob"
 ITEMS = "cap:fc-items;in=media:items;out=media:items"
@@ -80,6 +80,27 @@ def test_echo_produce_slow_items_digest(stack: tuple[str, TheirSwitch], passed: 
     assert stats["requests"]["active"] == [], "no state is left behind"
     assert stats["drops"]["total"] == 0
     passed("echo, produce, slow, items, digest; no drops, no state left", column)
+
+
+DEMOS = {
+    "c": ("count", b"some Text"),
+    "go": ("rot13", b"fbzr Grkg"),
+    "python": ("upper", b"SOME TEXT"),
+    "rust": ("checksum", b"some Text"),
+    "swift": ("xor", bytes(byte ^ 0x5A for byte in b"some Text")),
+}
+
+
+def test_caps_whose_name_comes_last(stack: tuple[str, TheirSwitch], passed: Passed) -> None:
+    """It knows a pool by the canonical spelling of its cap: `in` comes before `upper`."""
+    column, switch = stack
+    link = switch.link
+    assert link is not None
+    name, wanted = DEMOS[column.rpartition(" ")[2]]
+    request = link.call(f"cap:{name};in=media:blob;out=media:blob")
+    request.send("media:blob", b"some Text")
+    assert b"".join(request.values()) == wanted
+    passed("a cap whose name comes last", column)
 
 
 def test_log_progress_and_errors(stack: tuple[str, TheirSwitch], passed: Passed) -> None:
@@ -177,3 +198,49 @@ def test_a_peer_call_within_our_host(passed: Passed) -> None:
             assert request.values() == answer
         assert switch.stats()["requests"]["active"] == []
     passed("peer call within our host", "their switch")
+
+
+PLAN = {"cap": PRODUCE, "media": "media:json", "text": '{"chunks":100}'}
+OVERRUN = "CREDIT_VIOLATION"
+
+UNEQUAL = {
+    # The window of the end that calls, that of the other, what is called, and what comes of it.
+    "the answer, from 4 to 32": (32, 4, PLAN | {"reads": True}, (None, 100)),
+    "the answer, from 32 to 4": (4, 32, PLAN | {"reads": False}, (OVERRUN, None)),
+    "the argument, from 4 to 32": (
+        *(4, 32, {"cap": SLOW, "media": "media:blob", "count": 100, "reads": True}),
+        (None, 1),
+    ),
+    "the argument, from 32 to 4": (
+        *(32, 4, {"cap": FOREVER, "media": "media:blob", "count": 100, "reads": False}),
+        (OVERRUN, None),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNEQUAL)
+def test_unequal_windows_meet_in_their_switch(case: str, passed: Passed) -> None:
+    """Their switch joins two ends of ours, whatever their windows, and passes every grant on.
+
+    A sender with the smaller window is never ahead of the other's: all arrives. One with the larger
+    overruns whoever takes its time, and the end that counts it says so: that request ends, and no
+    other. Our own switch does not join such ends (``test_our_relay.py``).
+    """
+    asks, answers, plan, (code, values) = UNEQUAL[case]
+    with ExitStack() as stack:
+        switch = stack.enter_context(their_switch())
+        for cartridge, window in (([PYTHON, ASKER], asks), ([ours("rust")], answers)):
+            child = stack.enter_context(our_host(switch.at, cartridge, window=window))
+            switch.join()
+            joined(child)
+        link = switch.link
+        assert link is not None
+        for _ in range(2):  # the second on what the first has left
+            request = link.call("cap:ask;in=media:json;out=media:json")
+            request.send("media:json", json.dumps(plan).encode())
+            answer = json.loads(b"".join(request.values()))
+            assert (answer["code"], answer.get("values")) == (code, values), answer
+        request = link.call(ECHO)
+        request.send("media:blob", 7)
+        assert request.values() == [7]
+    passed(f"unequal windows of our two hosts: {case}", "their switch")

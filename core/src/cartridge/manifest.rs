@@ -193,11 +193,11 @@ impl Manifest {
 
 /// Pools of these caps, JSON: none of them with a limit of its own, and `capacity` for all, 0 for none.
 pub(crate) fn pools_of(caps: &[CapInfo], capacity: u64) -> String {
-    let urns: Vec<_> = caps.iter().map(|cap| cap.urn.as_str()).collect();
+    let urns: Vec<_> = caps.iter().map(|cap| canonical(&cap.urn)).collect();
     let state = |n: u64| json!({"declared": n, "configured": n, "active": 0, "queued": 0});
     let mut pools = serde_json::Map::new();
     for urn in &urns {
-        pools.insert((*urn).to_owned(), state(0));
+        pools.insert(urn.clone(), state(0));
     }
     let mut all = state(capacity);
     all["caps"] = urns.into();
@@ -263,6 +263,34 @@ fn first_tag(urn: &str) -> &str {
     urn.strip_prefix("cap:").unwrap_or(urn).split(';').next().unwrap_or(urn)
 }
 
+/// The spelling that a switch finds a pool by: tags in the order of their keys, keys in lower case, and
+/// quotes only around a value that needs them.
+fn canonical(urn: &str) -> String {
+    let mut quoted = false;
+    let tags = urn.strip_prefix("cap:").unwrap_or(urn).split(|c| {
+        quoted ^= c == '"';
+        c == ';' && !quoted
+    });
+    let mut tags: Vec<(String, String)> = tags
+        .map(str::trim)
+        .filter(|tag| !tag.is_empty())
+        .map(|tag| match tag.split_once('=') {
+            Some((key, value)) => (key.to_ascii_lowercase(), format!("={}", unquoted(value))),
+            None => (tag.to_ascii_lowercase(), String::new()),
+        })
+        .collect();
+    tags.sort_unstable();
+    let tags: Vec<_> = tags.into_iter().map(|(key, value)| key + &value).collect();
+    format!("cap:{}", tags.join(";"))
+}
+
+/// A value without its quotes, if it does without.
+fn unquoted(value: &str) -> &str {
+    let needs = |c: char| matches!(c, ';' | '=' | '"' | '\\' | ' ') || c.is_uppercase();
+    let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains(needs)).unwrap_or(value)
+}
+
 /// Two spellings of one URN: the same tags in any order.
 pub(crate) fn same_cap(declared: &str, called: &str) -> bool {
     let tags = |urn: &str| {
@@ -309,6 +337,24 @@ mod tests {
         let pools: Json = serde_json::from_str(&Manifest::new("n", "1").pools()).expect("JSON");
         assert!(pools[IDENTITY].is_object());
         assert_eq!(pools["all"]["caps"][0], IDENTITY);
+    }
+
+    #[test]
+    fn pools_are_named_by_the_canonical_urn() {
+        for (written, wanted) in [
+            (IDENTITY, IDENTITY),
+            (ECHO, ECHO),
+            ("cap:upper;in=media:b;out=media:c", "cap:in=media:b;out=media:c;upper"),
+            ("cap:a;in=\"media:b;c\";out=\"media:d\"", "cap:a;in=\"media:b;c\";out=media:d"),
+            ("cap:z; in-x=3;in=1;B=\"q\"", "cap:b=q;in=1;in-x=3;z"),
+        ] {
+            assert_eq!(canonical(written), wanted);
+        }
+        let manifest = Manifest::new("n", "1").cap(Cap::new("cap:upper;in=media:b;out=media:c"));
+        let pools: Json = serde_json::from_str(&manifest.pools()).expect("JSON");
+        let wanted = "cap:in=media:b;out=media:c;upper";
+        assert!(pools[wanted].is_object(), "{pools}");
+        assert_eq!(pools["all"]["caps"][1], wanted, "{pools}");
     }
 
     #[test]

@@ -104,6 +104,38 @@ final class FeedTests: XCTestCase {
     }
   }
 
+  /// What a feed has lost is what its connection says that live sources have, and no drop.
+  func testHZ_V03_TheLossesOfAFeedAreThoseOfItsConnection() async throws {
+    let lossy = try Feed(capacity: 2)
+    for n in 0..<8 { try lossy.push(value: .unsigned(UInt64(n)), at: .milliseconds(n)) }
+    lossy.stop()
+    let echo = Cap(
+      "cap:items;in=media:items;out=media:items", inputIsSequence: true, outputIsSequence: true)
+    try await watched {
+      var cartridge = Cartridge(name: "items", version: "1")
+      cartridge.handle(echo) { request in
+        let output = try request.output
+        for try await item in try await request.input() {
+          try await output.emitItem(item.value, meta: item.meta)
+        }
+      }
+      let pair = try await Pair(cartridge)
+      let call = try pair.peer.call(echo.urn)
+      try await lossy.serve(call.input("media:items"))
+      try await call.finishInput()
+      let came = try await gaps(call.output())
+      XCTAssertEqual(came.0, 2)
+      XCTAssertEqual(came.1, 6)
+      _ = try await call.wait()
+      let stats = try pair.peer.stats()
+      XCTAssertEqual(stats.overruns, 6)
+      XCTAssertEqual(stats.drops.total, 0)
+      await pair.engine.close()
+      try await pair.running.value
+    }
+    XCTAssertEqual(try conserved(lossy).overruns, 6)
+  }
+
   func testHZ_V01_GapsAddUpThroughACartridge() async throws {
     let feed = try Feed(capacity: 8, format: ["rate": 1000])
     let (count, missing) = try await watched {

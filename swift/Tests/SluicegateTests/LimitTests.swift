@@ -121,6 +121,24 @@ final class LimitTests: XCTestCase {
     }
   }
 
+  /// HZ-C02: the last reference to a call and its streams goes.
+  func testHZ_C02_aCallThatNobodyKnowsAnyMoreIsCancelled() async throws {
+    try await watched(.seconds(60)) {
+      let (codes, tell) = AsyncStream.makeStream(of: String.self)
+      let pair = try await Self.pair { tell.yield($0.code) }
+      do {
+        let call = try pair.peer.call(Self.hold)
+        let output = try await call.output()
+        let first = try await output.recv()
+        XCTAssertEqual(first?.value, .text("ready"))
+      }
+      var heard = codes.makeAsyncIterator()
+      let code = await heard.next()
+      XCTAssertEqual(code, "CANCELLED")
+      try await Self.goesOn(pair)
+    }
+  }
+
   /// A task that is cancelled while it waits for credit; the last reference to its call goes with it.
   func testACancelledTaskEndsItsCall() async throws {
     try await watched(.seconds(60)) {

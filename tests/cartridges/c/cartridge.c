@@ -1,5 +1,6 @@
 /* The reference cartridge in C: every cap of tests/cartridges/README.md. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "caps.h"
@@ -25,6 +26,7 @@ static const entry entries[] = {
     {"cap:fc-two;in=media:json;out=media:blob", cap_two, false, false, true},
     {"cap:fc-multi;in=media:blob;out=media:text", cap_multi, false, false, true},
     {"cap:fc-stderr;in=media:blob;out=media:text", cap_stderr, false, false, false},
+    {"cap:fc-crash;in=media:blob;out=media:blob", cap_crash, false, false, false},
     {"cap:count;in=media:blob;out=media:blob", cap_count, false, false, false},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
@@ -77,6 +79,17 @@ static sluice_status declare(sluice_manifest *manifest, const entry *entry) {
   return status;
 }
 
+/* Proposes the window that FC_WINDOW names, if it does. */
+static sluice_status propose(const sluice_cartridge *cartridge) {
+  const char *window = getenv("FC_WINDOW");
+  sluice_limits limits = SLUICE_LIMITS_INIT;
+  if (window == NULL) {
+    return SLUICE_OK;
+  }
+  limits.initial_credit = strtoull(window, NULL, 10);
+  return sluice_cartridge_limits(cartridge, &limits);
+}
+
 static sluice_status run(sluice_error **err) {
   sluice_manifest *manifest = NULL;
   sluice_cartridge *cartridge = NULL;
@@ -89,6 +102,9 @@ static sluice_status run(sluice_error **err) {
   }
   if (status == SLUICE_OK) {
     status = sluice_cartridge_new(manifest, &cartridge);
+  }
+  if (status == SLUICE_OK) {
+    status = propose(cartridge);
   }
   for (i = 0; i < ENTRIES && status == SLUICE_OK; i++) {
     sluice_handler handler = {NULL, NULL, NULL};
@@ -105,7 +121,7 @@ static sluice_status run(sluice_error **err) {
 
 int main(void) {
   sluice_error *err = NULL;
-  const sluice_status status = run(&err);
+  const sluice_status status = getenv("FC_STATS") == NULL ? run(&err) : serve_stats(&err);
   const char *text = sluice_status_text(status);
   if (status == SLUICE_OK) {
     return 0;

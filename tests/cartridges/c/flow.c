@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "caps.h"
 
@@ -127,6 +128,29 @@ sluice_status cap_stderr(void *ctx, const sluice_request *request, sluice_error 
     status = say(output, "done", err);
   }
   sluice_output_release(output);
+  return status;
+}
+
+sluice_status ignore(void *ctx, const sluice_item *item, sluice_error **err) {
+  (void)ctx;
+  (void)item;
+  (void)err;
+  return SLUICE_OK;
+}
+
+/* Ends the process without an answer. */
+sluice_status cap_crash(void *ctx, const sluice_request *request, sluice_error **err) {
+  streams streams;
+  sluice_status status = streams_open(&streams, request, err);
+  (void)ctx;
+  if (status == SLUICE_OK) {
+    status = for_each(streams.input, ignore, NULL, err);
+  }
+  if (status == SLUICE_OK) {
+    fputs("one\ntwo\nthe last words\n", stderr);
+    _exit(3);
+  }
+  streams_release(&streams);
   return status;
 }
 

@@ -202,3 +202,19 @@ func stderr(ctx context.Context, r *sluicegate.Request) error {
 	}
 	return r.Output().Emit(ctx, "done")
 }
+
+// crash ends the process without an answer.
+func crash(ctx context.Context, r *sluicegate.Request) error {
+	in, err := r.Input(ctx)
+	if err != nil {
+		return err
+	}
+	for _, err := range in.Items(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(os.Stderr, "one\ntwo\nthe last words")
+	os.Exit(3)
+	return nil
+}

@@ -14,12 +14,26 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
-from sluicegate import Cartridge, OutputStream, Request, SluicegateError, StreamSender, aio
+from sluicegate import (
+    Cartridge,
+    Limits,
+    OutputStream,
+    Request,
+    SluicegateError,
+    StreamSender,
+    aio,
+)
 from sluicegate.errors import InvalidArgument
 
 SECOND = "media:second"
 
-cartridge = Cartridge("reference-python", "1.0.0", description="Every reference cap, in Python")
+window = os.environ.get("FC_WINDOW")
+cartridge = Cartridge(
+    "reference-python",
+    "1.0.0",
+    description="Every reference cap, in Python",
+    limits=Limits(initial_credit=int(window)) if window else None,
+)
 
 
 @cartridge.cap("cap:fc-echo;in=media:blob;out=media:blob")
@@ -189,6 +203,16 @@ def stderr(request: Request) -> None:
     request.output().emit("done")
 
 
+@cartridge.cap("cap:fc-crash;in=media:blob;out=media:blob")
+def crash(request: Request) -> None:
+    """Ends the process without an answer."""
+    for _ in request.input():
+        pass
+    sys.stderr.write("one\ntwo\nthe last words\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
 @cartridge.cap("cap:upper;in=media:blob;out=media:blob")
 def upper(request: Request) -> None:
     """ASCII letters to upper case."""
@@ -197,5 +221,17 @@ def upper(request: Request) -> None:
         output.write(chunk.upper())
 
 
+def stats(request: Request) -> None:
+    """Reads its argument, answers a window full of integers, and then what it says of itself."""
+    for _ in request.input():
+        pass
+    output = request.output()
+    for number in range(32):  # a window full: what comes next waits for the host to have read
+        output.emit(number)
+    output.write(json.dumps(cartridge.stats()).encode())
+
+
 if __name__ == "__main__":
+    if os.environ.get("FC_STATS"):
+        cartridge.cap("cap:fc-stats;in=media:blob;out=media:json")(stats)
     cartridge.run()

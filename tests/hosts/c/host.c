@@ -27,6 +27,7 @@ typedef struct failure {
 /* One call that threads share. */
 typedef struct running {
   const order *order;
+  const sluice_peer *peer;
   const sluice_call *call;
 } running;
 
@@ -143,9 +144,30 @@ static uint64_t length(const sluice_item *item) {
   return sluice_item_bytes(item, &bytes, &len) == SLUICE_OK ? len : 0;
 }
 
-/* Reads the main output; answers how many bytes came. */
-static failure receive(const sluice_call *call, uint64_t *bytes) {
+/* What both ends say of the connection: the host once a value has come, the cartridge in what comes after
+ * that. */
+static void note(FILE *told, const sluice_peer *peer, const sluice_item *item) {
+  const uint8_t *bytes = NULL;
+  size_t len = 0;
+  if (ftell(told) == 0) {
+    sluice_item *own = NULL;
+    if (sluice_peer_stats(peer, &own) == SLUICE_OK &&
+        sluice_item_bytes(own, &bytes, &len) == SLUICE_OK) {
+      fwrite(bytes, 1, len, told);
+    }
+    fputc('\n', told);
+    sluice_item_release(own);
+  } else if (sluice_item_bytes(item, &bytes, &len) == SLUICE_OK) {
+    fwrite(bytes, 1, len, told);
+  }
+}
+
+/* Reads the main output; answers how many bytes came. With HOST_STATS, what is said of the connection
+ * goes there. */
+static failure receive(const sluice_call *call, const sluice_peer *peer, uint64_t *bytes) {
   failure failure = {SLUICE_OK, NULL};
+  const char *path = getenv("HOST_STATS");
+  FILE *told = path == NULL ? NULL : fopen(path, "wb");
   sluice_input *input = NULL;
   failure.status = sluice_call_output(call, SLUICE_FOREVER, &input, &failure.err);
   while (failure.status == SLUICE_OK) {
@@ -153,10 +175,16 @@ static failure receive(const sluice_call *call, uint64_t *bytes) {
     failure.status = sluice_input_recv(input, SLUICE_FOREVER, &item, &failure.err);
     if (failure.status == SLUICE_OK) {
       *bytes += length(item);
+      if (told != NULL) {
+        note(told, peer, item);
+      }
     }
     sluice_item_release(item);
   }
   sluice_input_release(input);
+  if (told != NULL) {
+    fclose(told);
+  }
   if (failure.status == SLUICE_END_OF_STREAM) {
     failure.status = SLUICE_OK;
   }
@@ -172,7 +200,7 @@ static failure follow(const running *running, uint64_t *bytes) {
   failure received = {SLUICE_LIMIT_REACHED, NULL}, ended = {SLUICE_OK, NULL};
   sluice_terminal *terminal = NULL;
   if (sends && waits == cancels) {
-    received = receive(running->call, bytes);
+    received = receive(running->call, running->peer, bytes);
     ended.status = sluice_call_wait(running->call, SLUICE_FOREVER, &terminal, &ended.err);
   } else {
     sluice_call_cancel(running->call, NULL); /* no thread is to be had */
@@ -220,7 +248,7 @@ static void call_once(const sluice_peer *peer, const order *order) {
   uint64_t bytes = 0;
   failure.status = sluice_peer_call(peer, order->cap, SLUICE_NUL, &call, &failure.err);
   if (failure.status == SLUICE_OK) {
-    const running running = {order, call};
+    const running running = {order, peer, call};
     failure = follow(&running, &bytes);
   }
   sluice_call_release(call);

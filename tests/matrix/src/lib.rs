@@ -4,6 +4,7 @@
 //! relays into `target/relays`.
 //! A test that needs one and finds none fails; `SLUICEGATE_SWIFT=off` leaves Swift out and says so.
 
+pub mod by_hand;
 pub mod relay;
 
 use std::path::{Path, PathBuf};

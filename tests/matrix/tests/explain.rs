@@ -80,6 +80,13 @@ fn names_the_consumer(told: &Json) {
     assert_eq!(culprits[0]["waits_for"], "unread", "{told}");
     let connection = culprits[0]["connection"].as_str().unwrap_or_default();
     assert!(connection.ends_with(consumer()), "{told}");
+    assert_eq!(culprits[0]["party"], format!("reference-{}", consumer()), "{told}");
+    assert_eq!(culprits[0]["stream"], "arg-0", "{told}");
+}
+
+/// In words, the first line names it.
+fn says_the_consumer(folder: &Path, target: &str) {
+    says(folder, target, &format!("HOLDS THE OTHERS UP: reference-{} ", consumer()));
 }
 
 /// A producer in Python, a relay in Go, and a consumer, in Swift where there is one, that sleeps. The
@@ -103,7 +110,7 @@ fn a_stuck_chain_through_a_relay_names_the_sleeping_consumer() {
         let producer = waits.find(|s| s["waits_for"] == "credit").expect("the producer waits");
         assert_eq!((&producer["party"], &producer["side"]), (&"caller".into(), &"caller".into()));
         assert_eq!(producer["window"], 0, "{told}");
-        says(&folder, control, "HOLDS THE OTHERS UP: reference-");
+        says_the_consumer(&folder, control);
         drop(running);
         // The relay sees its host go, ends the consumer in its sleep, and goes.
         while ask(&folder, &["explain", control]).is_some() {}
@@ -126,7 +133,7 @@ fn a_stuck_chain_of_three_cartridges_names_the_sleeping_consumer() {
         let running = start(&mut pipe);
         let pid = running.0.id().to_string();
         names_the_consumer(&told(&folder, &pid, 2));
-        says(&folder, &pid, "HOLDS THE OTHERS UP");
+        says_the_consumer(&folder, &pid);
         let top = ask(&folder, &["top", &pid, "--once"]).expect("it runs");
         assert!(top.contains("arg-0"), "{top}");
         drop(running);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sluicegate_matrix::{each_language, host, languages, program};
+use sluicegate_matrix::{each_language, host, languages, program, within};
 
 /// For one host with all cartridges.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -17,6 +17,8 @@ const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 const MULTI: &str = "cap:fc-multi;in=media:blob;out=media:text";
 const STDERR: &str = "cap:fc-stderr;in=media:blob;out=media:text";
+const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
+const CRASH: &str = "cap:fc-crash;in=media:blob;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
 
 /// A host that runs, and what all its processes can be told by: a variable that they inherit.
@@ -27,11 +29,15 @@ struct Run {
 
 impl Run {
     fn start(language: &str, arguments: &[&str]) -> Run {
+        Run::start_with(language, arguments, &[])
+    }
+
+    fn start_with(language: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{run}", std::process::id());
         let mut host = Command::new(host(language));
-        host.args(arguments).env("SLUICEGATE_TEST_RUN", &mark);
+        host.args(arguments).envs(variables.iter().copied()).env("SLUICEGATE_TEST_RUN", &mark);
         host.stdin(Stdio::null()).stdout(Stdio::piped());
         Run { child: host.spawn().expect("the host starts"), mark }
     }
@@ -119,6 +125,7 @@ fn what_is_no_cartridge_gets_one_line_and_a_status() {
         for (program, wanted) in [
             ("/bin/true", "PEER_DIED"),
             ("/bin/echo a line", "FRAME_TOO_LARGE"),
+            ("/bin/cat", "HANDSHAKE_FAILED"), // its HELLO is ours
             ("/none", "SPAWN_FAILED"),
         ] {
             let (status, lines) = Run::start(language, &[program, ECHO, "1", "1", "3"]).end();
@@ -126,6 +133,59 @@ fn what_is_no_cartridge_gets_one_line_and_a_status() {
             assert_eq!(lines.len(), 1, "{language}, {program}: {lines:?}");
             assert_eq!(code(&lines[0]), wanted, "{language}, {program}: {lines:?}");
         }
+    });
+}
+
+/// A program that never answers the HELLO: a line in time, and it is killed.
+#[test]
+fn what_says_nothing_gets_one_line_and_a_status() {
+    within(LIMIT, "every host at once".to_owned(), || {
+        let hosts: Vec<_> = languages()
+            .into_iter()
+            .map(|language| {
+                (language, Run::start(language, &["/bin/sleep 3600", ECHO, "1", "1", "3"]))
+            })
+            .collect();
+        for (language, run) in hosts {
+            let (status, lines) = run.end();
+            assert_eq!((status, lines.len()), (1, 1), "{language}: {lines:?}");
+            assert_eq!(code(&lines[0]), "HANDSHAKE_FAILED", "{language}: {lines:?}");
+        }
+    });
+}
+
+/// A cartridge that ends in the middle of a call fails it, and those after it, each with a line of its own.
+#[test]
+fn a_cartridge_that_crashes_gets_a_line_for_each_call() {
+    each_language(LIMIT, |language| {
+        for cartridge in languages() {
+            let program = program(cartridge).display().to_string();
+            let (status, lines) = Run::start(language, &[&program, CRASH, "1", "1", "3"]).end();
+            let codes: Vec<_> = lines.iter().map(|line| code(line)).collect();
+            assert_eq!(
+                (status, &codes[..]),
+                (0, &to_owned(&["PEER_DIED"; 3])[..]),
+                "{language}: {lines:?}"
+            );
+            assert!(lines[0].contains("the last words"), "{language}, {cartridge}: {lines:?}");
+        }
+    });
+}
+
+/// A handler that does not notice the end of its request is ended with its process.
+#[test]
+fn a_handler_that_goes_on_is_left_behind_by_no_host() {
+    each_language(LIMIT, |language| {
+        let program = program(language).display().to_string();
+        let arguments = [&program, SLOW, "10", "10000", "1", "100"];
+        let run = Run::start_with(language, &arguments, &[("SLOW_MS", "3600000")]);
+        let (status, lines) = run.end();
+        let codes: Vec<_> = lines.iter().map(|line| code(line)).collect();
+        assert_eq!(
+            (status, &codes[..]),
+            (0, &to_owned(&["CANCELLED"])[..]),
+            "{language}: {lines:?}"
+        );
     });
 }
 

@@ -1,122 +1,21 @@
 //! The laws of flow control, each kept by a real process of each language, whose frames a host by hand
 //! writes and counts.
 
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
-use sluicegate::frame::{CreditDirection, Frame, FrameType};
-use sluicegate::link::{FrameReader, FrameWriter};
-use sluicegate::{Limits, MessageId, NetworkPolicy, Value};
-use sluicegate_matrix::{close, each_language, engine, feed, integers, program, start};
+use sluicegate::frame::{Frame, FrameType};
+use sluicegate::{AttributionClass, Value};
+use sluicegate_matrix::by_hand::Host;
+use sluicegate_matrix::{close, each_language, engine, feed, integers, start};
 
 const LIMIT: Duration = Duration::from_secs(180);
 const ECHO: &str = "cap:fc-echo;in=media:blob;out=media:blob";
 const PRODUCE: &str = "cap:fc-produce;in=media:json;out=media:blob";
 const FOREVER: &str = "cap:fc-forever;in=media:blob;out=media:blob";
 const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
+const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
+const TWO: &str = "cap:fc-two;in=media:json;out=media:blob";
 const MULTI: &str = "cap:fc-multi;in=media:blob;out=media:text";
-
-/// A host by hand.
-struct Host {
-    reader: FrameReader<ChildStdout>,
-    writer: FrameWriter<ChildStdin>,
-    child: Child,
-    probes: u64,
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _gone = self.child.kill(); // it may have ended
-        let _reaped = self.child.wait();
-    }
-}
-
-impl Host {
-    fn of(language: &str, initial_credit: u64) -> Self {
-        let mut command = std::process::Command::new(program(language));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{language}: {error}"));
-        let reader = FrameReader::new(child.stdout.take().expect("piped"));
-        let writer = FrameWriter::new(child.stdin.take().expect("piped"));
-        let mut host = Host { reader, writer, child, probes: u64::MAX };
-        host.send(&Frame::hello(&Limits { initial_credit, ..Limits::default() }, 6));
-        assert_eq!(host.next().frame_type, FrameType::Hello, "{language}");
-        host.send(&Frame::policy(NetworkPolicy::Full));
-        host
-    }
-
-    fn send(&mut self, frame: &Frame) {
-        self.writer.write(frame).expect("it reads");
-    }
-
-    fn next(&mut self) -> Frame {
-        self.reader.read().expect("a whole frame").expect("it lives")
-    }
-
-    /// The next `kind` of request `id`, whatever comes before it.
-    fn until(&mut self, id: u64, kind: FrameType) -> Frame {
-        loop {
-            let frame = self.next();
-            if frame.frame_type == kind && frame.id == id.into() {
-                return frame;
-            }
-            assert!(
-                !frame.is_terminal() || frame.id != id.into(),
-                "the request ended before a {kind}: {frame:?}"
-            );
-        }
-    }
-
-    /// All that it says before it refuses a request of now.
-    fn settle(&mut self) -> Vec<Frame> {
-        self.probes -= 1;
-        let probe = MessageId::Uint(self.probes);
-        self.send(&Frame::req(probe, None, "cap:nobody", "application/cbor"));
-        let mut frames = Vec::new();
-        loop {
-            let frame = self.next();
-            if frame.frame_type == FrameType::Err && frame.id == probe {
-                return frames;
-            }
-            frames.push(frame);
-        }
-    }
-
-    fn open(&mut self, id: u64, cap: &str) {
-        self.send(&Frame::req(id.into(), None, cap, "application/cbor"));
-        self.send(&Frame::stream_start(id.into(), None, "in", "media:blob"));
-    }
-
-    fn chunk(&mut self, id: u64, index: u64, value: &Value) {
-        self.send(&Frame::chunk(id.into(), None, "in", index, value.encode().into()));
-    }
-
-    fn finish(&mut self, id: u64, count: u64) {
-        self.send(&Frame::stream_end(id.into(), None, "in", Some(count)));
-        self.send(&Frame::end(id.into(), None));
-    }
-
-    /// A whole request with one value.
-    fn ask(&mut self, id: u64, cap: &str, value: &Value) {
-        self.open(id, cap);
-        self.chunk(id, 0, value);
-        self.finish(id, 1);
-    }
-
-    fn produce(&mut self, id: u64, chunks: u64) {
-        let plan = format!("{{\"chunks\":{chunks}}}").into_bytes();
-        self.ask(id, PRODUCE, &Value::Bytes(plan.into()));
-    }
-
-    /// Gives room for `n` chunks of the stream that `chunk` belongs to.
-    fn grant(&mut self, chunk: &Frame, n: u64) {
-        let stream = chunk.stream_id.as_deref();
-        self.send(&Frame::credit(chunk.id, None, stream, n, CreditDirection::Response));
-    }
-}
 
 fn chunks(frames: &[Frame], id: u64) -> usize {
     let of_request = frames.iter().filter(|frame| frame.id == id.into());
@@ -194,13 +93,117 @@ fn l14_control_flows_while_no_data_may() {
         host.produce(1, 20);
         let first = host.until(1, FrameType::Chunk);
         host.send(&Frame::heartbeat(5_u64.into()));
-        while host.next().frame_type != FrameType::Heartbeat {}
+        while host.frame().frame_type != FrameType::Heartbeat {}
         host.ask(2, MULTI, &Value::Uint(0));
         let told: Vec<_> = (0..2).map(|_| host.until(2, FrameType::Log)).collect();
         assert!(told.iter().all(|log| log.message().is_some()), "{language}: {told:?}");
         host.until(2, FrameType::End);
         host.grant(&first, 19);
         assert_eq!(host.until(1, FrameType::End).exit_code(), Some(0), "{language}");
+    });
+}
+
+/// All that comes of request `id` up to its end; nothing is granted.
+fn all_of(host: &mut Host, id: u64) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    loop {
+        let frame = host.frame();
+        let mine = frame.id == id.into();
+        let over = mine && frame.is_terminal();
+        if mine {
+            frames.push(frame);
+        }
+        if over {
+            return frames;
+        }
+    }
+}
+
+fn count(frames: &[Frame], kind: FrameType) -> usize {
+    frames.iter().filter(|frame| frame.frame_type == kind).count()
+}
+
+/// L14: each stream has one credit, which its one chunk takes. STREAM_START, STREAM_END, LOG and END come all
+/// the same, while every window of the link is at zero and no grant is given.
+#[test]
+fn l14_streams_open_and_close_and_requests_end_without_credit() {
+    each_language(LIMIT, |language| {
+        let mut host = Host::of(language, 1);
+        host.produce(1, 20);
+        host.until(1, FrameType::Chunk);
+        host.ask(2, MULTI, &Value::Uint(0));
+        let came = all_of(&mut host, 2);
+        let told = format!("{language}: {came:?}");
+        for (kind, wanted) in [
+            (FrameType::Log, 2),
+            (FrameType::StreamStart, 2),
+            (FrameType::Chunk, 2),
+            (FrameType::StreamEnd, 2),
+            (FrameType::End, 1),
+        ] {
+            assert_eq!(count(&came, kind), wanted, "{kind}, {told}");
+        }
+        let ends = came.iter().filter(|frame| frame.frame_type == FrameType::StreamEnd);
+        assert!(ends.map(|end| end.chunk_count).all(|chunks| chunks == Some(1)), "{told}");
+        assert_eq!(came[came.len() - 1].exit_code(), Some(0), "{told}");
+        // Two streams that each stand still at their end: both have opened.
+        host.ask(3, TWO, &Value::Bytes(br#"{"chunks":20}"#.to_vec().into()));
+        let mut came = Vec::new();
+        while count(&came, FrameType::Chunk) < 2 {
+            came.extend(host.settle());
+        }
+        assert_eq!(count(&came, FrameType::StreamStart), 2, "{language}: {came:?}");
+        assert_eq!(chunks(&host.settle(), 3), 0, "{language}: beyond the window");
+    });
+}
+
+/// L14: an ERR comes at once from a request whose windows are at zero, and from one beside it.
+#[test]
+fn l14_an_error_needs_no_credit() {
+    each_language(LIMIT, |language| {
+        let mut host = Host::of(language, 1);
+        host.produce(1, 20);
+        host.until(1, FrameType::Chunk);
+        assert_eq!(chunks(&host.settle(), 1), 0, "{language}: it waits");
+        host.ask(2, PRODUCE, &Value::Bytes(b"not a plan".to_vec().into()));
+        let err = host.until(2, FrameType::Err);
+        assert!(err.error_code().is_some(), "{language}: {err:?}");
+        host.send(&Frame::cancel(1_u64.into(), None, false));
+        let err = host.until(1, FrameType::Err);
+        assert_eq!(err.error_code(), Some("CANCELLED"), "{language}: {err:?}");
+    });
+}
+
+/// L14: of what a host sends, chunks alone take from the window. A handler that reads nothing holds it at
+/// zero, and STREAM_START, STREAM_END and the end of the arguments still overrun nothing.
+#[test]
+fn l14_a_host_needs_credit_for_chunks_alone() {
+    each_language(LIMIT, |language| {
+        let mut host = Host::of(language, 2);
+        host.open(1, FOREVER);
+        (0..2).for_each(|n| host.chunk(1, n, &Value::Uint(n)));
+        host.send(&Frame::stream_end(1_u64.into(), None, "in", Some(2)));
+        for stream in ["more", "and more"] {
+            host.send(&Frame::stream_start(1_u64.into(), None, stream, "media:blob"));
+            host.send(&Frame::stream_end(1_u64.into(), None, stream, Some(0)));
+        }
+        host.send(&Frame::end(1_u64.into(), None));
+        host.send(&Frame::heartbeat(5_u64.into()));
+        let mut answered = false;
+        while !answered {
+            let frame = host.frame();
+            assert_ne!(frame.frame_type, FrameType::Err, "{language}: {frame:?}");
+            answered = frame.frame_type == FrameType::Heartbeat;
+        }
+        host.send(&Frame::cancel(1_u64.into(), None, false));
+        let err = host.until(1, FrameType::Err);
+        assert_eq!(err.error_code(), Some("CANCELLED"), "{language}: {err:?}");
+        // An ERR ends the arguments, whatever is left of the window.
+        host.open(2, SLOW);
+        (0..2).for_each(|n| host.chunk(2, n, &Value::Uint(n)));
+        host.send(&Frame::err(2_u64.into(), None, "GIVEN_UP", AttributionClass::User, "enough"));
+        let err = host.until(2, FrameType::Err);
+        assert_ne!(err.error_code(), Some("CREDIT_VIOLATION"), "{language}: {err:?}");
     });
 }
 

@@ -13,6 +13,7 @@ pub const PEER: &str = "cap:fc-peer;in=media:blob;out=media:blob";
 pub const SINK: &str = "cap:fc-sink;in=media:blob;out=media:json";
 pub const SLOW: &str = "cap:fc-slow;in=media:blob;out=media:json";
 pub const MULTI: &str = "cap:fc-multi;in=media:blob;out=media:text";
+pub const CRASH: &str = "cap:fc-crash;in=media:blob;out=media:blob";
 pub const STDERR: &str = "cap:fc-stderr;in=media:blob;out=media:text";
 
 pub fn echo(request: &Request) -> Result<(), Error> {
@@ -90,4 +91,13 @@ pub fn stderr(request: &Request) -> Result<(), Error> {
         let _ = stderr.write_all(&line);
     }
     request.output().blocking_emit(Value::Text("done".into()))
+}
+
+/// Ends the process without an answer.
+pub fn crash(request: &Request) -> Result<(), Error> {
+    for item in &request.blocking_input()? {
+        item?;
+    }
+    eprintln!("one\ntwo\nthe last words");
+    std::process::exit(3)
 }

@@ -14,6 +14,7 @@ enum Flow {
   static let slowCap: Cap = "cap:fc-slow;in=media:blob;out=media:json"
   static let multiCap = Cap(
     "cap:fc-multi;in=media:blob;out=media:text", outputs: [Cap.Output("media:second")])
+  static let crashCap: Cap = "cap:fc-crash;in=media:blob;out=media:blob"
   static let stderrCap: Cap = "cap:fc-stderr;in=media:blob;out=media:text"
   static let xorCap: Cap = "cap:xor;in=media:blob;out=media:blob"
 
@@ -87,6 +88,13 @@ enum Flow {
     let line = Data(repeating: UInt8(ascii: "x"), count: 1023) + Data("\n".utf8)
     for _ in 0..<10 * 1024 { try FileHandle.standardError.write(contentsOf: line) }
     try await request.output.emit("done")
+  }
+
+  /// Ends the process without an answer.
+  @Sendable static func crash(_ request: Request) async throws {
+    for try await _ in try await request.input() {}
+    try FileHandle.standardError.write(contentsOf: Data("one\ntwo\nthe last words\n".utf8))
+    exit(3)
   }
 
   /// Each byte xor 0x5a.
