@@ -15,6 +15,9 @@ import pytest
 
 from sluicegate import Cartridge, Engine, Limits, Peer, _wait
 
+WATCHDOG = 120.0
+"""Seconds that nothing takes which comes to an end, on any machine, however busy."""
+
 REFERENCE = Path(__file__).resolve().parents[2] / "tests" / "cartridges" / "python" / "cartridge.py"
 """The reference cartridge of this language."""
 
@@ -70,7 +73,7 @@ def attached(cartridge: Cartridge, limits: Limits | None = None) -> Iterator[Pee
             running.join()
 
 
-def until(happened: Callable[[], object], seconds: float = 10.0) -> None:
+def until(happened: Callable[[], object], seconds: float = WATCHDOG) -> None:
     """Yields until something has happened that nothing can be waited for; fails at the limit."""
     give_up = time.monotonic() + seconds
     while not happened():

@@ -17,7 +17,7 @@ from sluicegate._credit import GateBase
 from sluicegate.errors import CreditViolation
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "conformance"
-WATCHDOG = 10.0
+WATCHDOG = 120.0
 FIRST_LIMIT = 0.002
 
 Step = dict[str, Any]

@@ -8,7 +8,7 @@ from collections import Counter
 
 from conftest import until
 
-SOON = 20.0
+SOON = 120.0
 
 
 class Tally:

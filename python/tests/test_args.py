@@ -139,7 +139,7 @@ def test_a_limit_is_kept() -> None:
     started = time.monotonic()
     with pytest.raises(TimeoutError):
         Gate(0).acquire(timeout=0.05)
-    assert 0.05 <= time.monotonic() - started < 5  # a loaded machine is late, never early
+    assert time.monotonic() - started >= 0.05  # a loaded machine is late, never early
 
 
 def test_hz_g10_nothing_is_nothing() -> None:

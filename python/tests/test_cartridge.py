@@ -8,13 +8,12 @@ import json
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import REFERENCE, attached, until
+from conftest import REFERENCE, WATCHDOG, attached, until
 from sluicegate import (
     Call,
     Cartridge,
@@ -101,7 +100,7 @@ def test_forever_until_cancelled(reference: Peer) -> None:
         assert number == value
     call.cancel()
     with pytest.raises(Cancelled):
-        call.wait(timeout=5)
+        call.wait(timeout=WATCHDOG)
     assert json.loads(ask(reference, DIGEST).output().collect_bytes())["bytes"] == 0
 
 
@@ -120,7 +119,8 @@ def test_two_outputs(reference: Peer) -> None:
 
 
 def test_multi(reference: Peer) -> None:
-    call = ask(reference, "cap:fc-multi;in=media:blob;out=media:text")
+    call = reference.call("cap:fc-multi;in=media:blob;out=media:text")
+    call.finish_input()  # no stream was opened: it reads none, and may be over
     texts = {stream.info.output: stream.collect_text() for stream in call.outputs()}
     assert texts == {None: "main", "media:second": "second"}
     assert list(call.events()) == [Log("info", "internal", "working"), Progress(0.5, "half")]
@@ -129,8 +129,9 @@ def test_multi(reference: Peer) -> None:
 
 
 def test_hz_c13_stderr_is_drained(reference: Peer) -> None:
-    call = ask(reference, "cap:fc-stderr;in=media:blob;out=media:text")
-    assert call.output(timeout=30).collect_text() == "done"
+    call = reference.call("cap:fc-stderr;in=media:blob;out=media:text")
+    call.finish_input()
+    assert call.output(timeout=WATCHDOG).collect_text() == "done"
     until(lambda: len(reference.stderr_tail) == 64 * 1024)
     assert set(reference.stderr_tail) == {"x", "\n"}
 
@@ -250,7 +251,7 @@ def test_what_a_handler_raises_fails_its_call_alone(
     with attached(failing()) as peer:
         call, other = peer.call(cap), peer.call("cap:fine;out=media:blob")
         with pytest.raises(Remote, match="LookupError: no such thing") as caught:
-            call.wait(timeout=5)
+            call.wait(timeout=WATCHDOG)
         assert (caught.value.code, caught.value.class_) == ("HANDLER_ERROR", "internal")
         assert other.output().collect_bytes() == b"fine"
     assert "LookupError" in capsys.readouterr().err
@@ -259,17 +260,17 @@ def test_what_a_handler_raises_fails_its_call_alone(
 def test_an_error_of_ours_keeps_its_code_and_class() -> None:
     with attached(failing()) as peer:
         with pytest.raises(SluicegateError) as caught:
-            peer.call("cap:typed;out=media:blob").wait(timeout=5)
+            peer.call("cap:typed;out=media:blob").wait(timeout=WATCHDOG)
         assert (caught.value.code, caught.value.class_) == ("BAD_COLOUR", "user")
         assert caught.value.message == "bad colour"
         with pytest.raises(Remote, match="SystemExit"):
-            peer.call("cap:exits;out=media:blob").wait(timeout=5)
+            peer.call("cap:exits;out=media:blob").wait(timeout=WATCHDOG)
         with pytest.raises(NoHandler):
-            peer.call("cap:unknown").wait(timeout=5)
+            peer.call("cap:unknown").wait(timeout=WATCHDOG)
         missing = peer.call("cap:needs;in=media:blob;out=media:blob")
         missing.finish_input()
         with pytest.raises(SluicegateError) as caught:
-            missing.wait(timeout=5)
+            missing.wait(timeout=WATCHDOG)
         assert caught.value.code == "MISSING_ARGUMENT"
 
 
@@ -305,28 +306,27 @@ def test_facts_of_a_process(reference: Peer) -> None:
     assert 0 < memory.resident <= memory.peak
     assert "cartridge.py" in reference.name
     reference.kill()
-    assert isinstance(reference.died(timeout=5), PeerDied)
+    assert isinstance(reference.died(timeout=WATCHDOG), PeerDied)
     with pytest.raises(PeerDied):
-        reference.call(DIGEST).wait(timeout=5)
+        reference.call(DIGEST).wait(timeout=WATCHDOG)
 
 
-def test_a_killed_cartridge_ends_its_call_within_a_second(reference: Peer) -> None:
-    call = ask(reference, f"cap:fc-forever;{BLOB}")
-    output = call.output()
-    output.recv()
-    started = time.monotonic()
-    os.kill(reference.pid or 0, 9)
-    with pytest.raises(PeerDied, match=r"cartridge\.py"):
-        for _ in output:
-            pass
-    assert time.monotonic() - started < 1
+def test_a_killed_cartridge_ends_its_call() -> None:
+    """No heartbeat tells of it: nothing but its death ends the call."""
+    with Engine(heartbeat=None) as engine, engine.spawn(sys.executable, REFERENCE) as peer:
+        output = ask(peer, f"cap:fc-forever;{BLOB}").output()
+        output.recv()
+        os.kill(peer.pid or 0, 9)
+        with pytest.raises(PeerDied, match=r"cartridge\.py"):
+            for _ in output:
+                pass
 
 
 SCRIPTS = {
     "exits early": "import sys; sys.stderr.write('the reason\\n'); sys.exit(3)",
     "writes garbage": "print('hello, I am no cartridge' * 100, flush=True); input()",
-    "closes its pipe": "import os, time; os.close(1); time.sleep(60)",
-    "says nothing": "import time; time.sleep(60)",
+    "closes its pipe": "import os, time; os.close(1); time.sleep(3600)",
+    "says nothing": "import time; time.sleep(3600)",
     "too long": "import os; os.write(1, b'\\xff' * 4); input()",
 }
 
@@ -335,11 +335,11 @@ SCRIPTS = {
 def test_what_is_no_cartridge_is_refused(script: str, tmp_path: Path) -> None:
     program = tmp_path / "cartridge.py"
     program.write_text(SCRIPTS[script])
-    with Engine(handshake_timeout=1) as engine:
-        started = time.monotonic()
+    # Only the one that says nothing is to reach the limit, however slowly the others start.
+    limit = 1 if script == "says nothing" else 3600
+    with Engine(handshake_timeout=limit) as engine:
         with pytest.raises(SluicegateError, match=r"cartridge\.py") as caught:
             engine.spawn(sys.executable, program)
-        assert time.monotonic() - started < 5
         if script == "exits early":
             assert isinstance(caught.value, PeerDied)
             assert "the reason" in caught.value.message
@@ -388,7 +388,7 @@ def test_peer_calls_need_a_host_that_routes_them() -> None:
             call.wait()
 
     with attached(cartridge) as peer, pytest.raises(NoHandler):
-        peer.call("cap:calls;out=media:blob").wait(timeout=5)
+        peer.call("cap:calls;out=media:blob").wait(timeout=WATCHDOG)
 
 
 def test_a_handler_hears_that_it_has_to_stop() -> None:
@@ -406,19 +406,22 @@ def test_a_handler_hears_that_it_has_to_stop() -> None:
 
     with attached(cartridge) as peer:
         call = peer.call("cap:stops;out=media:blob")
-        assert begun.wait(5)
+        assert begun.wait(WATCHDOG)
         call.cancel(Cancelled("enough", class_="user"))
-        assert done.wait(5)
+        assert done.wait(WATCHDOG)
     for error in heard:
         assert isinstance(error, Cancelled)
         assert (error.message, error.class_) == ("enough", "user")
 
 
 def test_hz_l02_what_crosses_an_end_is_a_straggler(reference: Peer) -> None:
-    for _ in range(20):
+    # Until one has crossed: it need not each time.
+    for _ in range(1000):
         call = ask(reference, f"cap:fc-forever;{BLOB}")
         call.output().recv()
         call.cancel()
+        if reference.counters.stragglers.get("chunk", 0) > 0:
+            break
     assert json.loads(ask(reference, DIGEST).output().collect_bytes())["bytes"] == 0
     counters = reference.counters
     assert counters.drops == {}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-SOON = 60.0
+SOON = 300.0
 
 
 @pytest.mark.parametrize("name", ["basic", "showcase", "ledger", "transcode"])

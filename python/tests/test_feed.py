@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import attached, until
+from conftest import WATCHDOG, attached, until
 from sluicegate import Cartridge, Engine, Feed, FeedMeta, Item, Limits, Peer, Request, aio
 from sluicegate.errors import (
     Cancelled,
@@ -62,17 +62,17 @@ def serving(feed: Feed) -> Cartridge:
 def test_a_loss_is_told_with_the_next_item() -> None:
     feed = Feed(2)
     assert all(feed.push(n, n * 10, capture_ts_us=n) for n in range(5))
-    first = FeedMeta.of(feed.recv(10))
+    first = FeedMeta.of(feed.recv(WATCHDOG))
     assert first == FeedMeta(seq=3, pts_us=30, capture_ts_us=3, dropped=3, duration_us=0)
     assert feed.push(5, 50)
     assert feed.push(6, 60)
-    second = FeedMeta.of(feed.recv(10))
+    second = FeedMeta.of(feed.recv(WATCHDOG))
     assert (second.seq, second.dropped, second.duration_us) == (5, 1, 20)
     feed.stop()
     assert not feed.push(7, 70)
     assert [item.value for item in feed] == [6]
     with pytest.raises(EndOfStream):
-        feed.recv(10)
+        feed.recv(WATCHDOG)
     conserved(feed)
     assert feed.stats.overruns == 4
 
@@ -80,9 +80,9 @@ def test_a_loss_is_told_with_the_next_item() -> None:
 def test_hz_v01_an_overrun_fails_a_feed_that_says_so() -> None:
     feed = Feed(2, policy="fail")
     assert [feed.push(n, n) for n in range(4)] == [True, True, False, False]
-    assert [feed.recv(10).value for _ in range(2)] == [0, 1]
+    assert [feed.recv(WATCHDOG).value for _ in range(2)] == [0, 1]
     with pytest.raises(FeedOverrun) as overrun:
-        feed.recv(10)
+        feed.recv(WATCHDOG)
     assert (overrun.value.code, overrun.value.class_) == ("FEED_OVERRUN", "resource")
     conserved(feed)
 
@@ -115,9 +115,9 @@ def test_hz_v04_a_failed_source_is_no_clean_end() -> None:
 
     with pytest.raises(OSError, match="unplugged"):
         capture()
-    assert feed.recv(10).value == 0
+    assert feed.recv(WATCHDOG).value == 0
     with pytest.raises(Io, match="unplugged"):
-        feed.recv(10)
+        feed.recv(WATCHDOG)
     clean = Feed()
     with clean.capturing():
         clean.push(0, 0)
@@ -132,7 +132,7 @@ def test_leaving_gives_the_feed_up() -> None:
     assert not feed.push(b"late", 1)
     assert (feed.stats.dropped, feed.stats.overruns) == (1, 0)
     with pytest.raises(Closed):
-        feed.recv(10)
+        feed.recv(WATCHDOG)
 
 
 def test_bad_arguments_are_refused() -> None:
@@ -152,16 +152,16 @@ def test_hz_v01_gaps_add_up_through_a_cartridge() -> None:
     feed = Feed(8)
     with attached(serving(feed), Limits(initial_credit=2)) as peer:
         call = peer.call(FEED)
-        call.finish_input(10)
-        output = call.output(10)
+        call.finish_input(WATCHDOG)
+        output = call.output(WATCHDOG)
         assert output.info.unbounded
         assert output.info.is_sequence
         with pytest.raises(Unbounded):
-            output.collect_items(10)
+            output.collect_items(WATCHDOG)
         assert all(feed.push(n, n * 1000) for n in range(3000))  # nothing was read: never held up
         feed.stop()
         count, missing = gaps(output)
-        call.wait(10)
+        call.wait(WATCHDOG)
     assert count + missing == 3000
     assert missing > 2000
     assert (feed.stats.delivered, feed.stats.dropped) == (count, missing)
@@ -179,17 +179,17 @@ def test_a_stop_is_prompt_while_the_consumer_stalls() -> None:
 
     with attached(serving(feed), Limits(initial_credit=1)) as peer:
         call = peer.call(FEED)
-        call.finish_input(10)
-        output = call.output(10)
+        call.finish_input(WATCHDOG)
+        output = call.output(WATCHDOG)
         source = threading.Thread(target=capture)
         source.start()
         until(lambda: pushed > 1000)
         call.close_stream(output.info.id)
-        source.join(10)
+        source.join(WATCHDOG)
         assert not source.is_alive()
         count, missing = gaps(output)
         assert count + missing == pushed
-        call.wait(10)
+        call.wait(WATCHDOG)
 
 
 def test_hz_l06_a_silent_feed_notices_a_cancel() -> None:
@@ -207,8 +207,8 @@ def test_hz_l06_a_silent_feed_notices_a_cancel() -> None:
 
     with attached(cartridge) as peer:
         call = peer.call(FEED)
-        call.finish_input(10)
-        call.output(10)
+        call.finish_input(WATCHDOG)
+        call.output(WATCHDOG)
         call.cancel()
         until(lambda: ended)
     assert isinstance(ended[0], Cancelled)
@@ -218,14 +218,14 @@ def test_a_command_is_a_source() -> None:
     with Feed.command("sh", "-c", "printf abcdef", item_bytes=3) as feed:
         assert [item.value for item in feed] == [b"abc", b"def"]
     with Feed.command("sh", "-c", "echo x; echo broken >&2; exit 3") as feed:
-        assert feed.recv(10).value == b"x"
+        assert feed.recv(WATCHDOG).value == b"x"
         with pytest.raises(PeerDied, match="broken"):
-            feed.recv(10)
+            feed.recv(WATCHDOG)
 
 
 def test_leaving_kills_the_command() -> None:
     with Feed.command("sh", "-c", "echo $$; exec sleep 1000") as feed:
-        pid = int(feed.recv(10).value)
+        pid = int(feed.recv(WATCHDOG).value)
     until(lambda: not Path(f"/proc/{pid}").exists())
 
 
@@ -233,17 +233,17 @@ def test_files_and_pipes_are_sources(tmp_path: Path) -> None:
     path = tmp_path / "clip"
     path.write_bytes(b"abcde")
     with path.open("rb") as file, Feed.reader(file, item_bytes=2, interval=0.002) as feed:
-        assert [FeedMeta.of(feed.recv(10)).pts_us for _ in range(2)] == [0, 2000]
+        assert [FeedMeta.of(feed.recv(WATCHDOG)).pts_us for _ in range(2)] == [0, 2000]
         with pytest.raises(Malformed):
-            feed.recv(10)
+            feed.recv(WATCHDOG)
     ours, theirs = os.pipe()
     feed = Feed.reader(ours)
     os.close(ours)
     os.write(theirs, b"line\n")
-    assert feed.recv(10).value == b"line"
+    assert feed.recv(WATCHDOG).value == b"line"
     os.close(theirs)
     with pytest.raises(EndOfStream):
-        feed.recv(10)
+        feed.recv(WATCHDOG)
 
 
 def test_asyncio_waits_without_taking() -> None:
@@ -256,7 +256,7 @@ def test_asyncio_waits_without_taking() -> None:
                 await waiting
             source = threading.Thread(target=lambda: [feed.push(n, n) for n in range(10)])
             source.start()
-            first = FeedMeta.of(await feed.recv(10))
+            first = FeedMeta.of(await feed.recv(WATCHDOG))
             source.join()
             feed.stop()
             rest = [FeedMeta.of(item) async for item in feed]

@@ -19,7 +19,7 @@ from sluicegate.errors import AlreadySubscribed, InvalidArgument, LimitReached, 
 from sluicegate.flow import Completion, Manual, Scope, Sink, Source, _channel
 from sluicegate.flow.testkit import subscriber
 
-SOON = 20.0
+SOON = 120.0
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from sluicegate.flow import (
 )
 from sluicegate.flow.testkit import publisher, subscriber
 
-SOON = 20.0
+SOON = 120.0
 
 
 def pair(left: Any, right: Any) -> tuple[Any, Any]:

@@ -11,9 +11,14 @@ from functools import partial
 
 import pytest
 
-from conftest import REFERENCE, until
+from conftest import REFERENCE, WATCHDOG, until
 from sluicegate import Call, Engine, Gate, Turn
 from sluicegate.errors import Cancelled, SluicegateError
+
+
+def all_gone(refs: list[weakref.ref[object]]) -> bool:
+    gc.collect()
+    return not any(ref() is not None for ref in refs)
 
 
 class Callback:
@@ -25,14 +30,14 @@ class Callback:
 
     def __call__(self) -> None:
         self.entered.set()
-        assert self.leave.wait(10)
+        assert self.leave.wait(WATCHDOG)
         self.finished = True
 
 
 def test_hz_f03_dropping_a_turn_waits_for_its_callback_without_the_interpreter_lock() -> None:
     gate, callback = Gate(1), Callback()
     turns = [gate.on_ready(1, callback)]
-    assert callback.entered.wait(5)
+    assert callback.entered.wait(WATCHDOG)
     dropped = threading.Event()
 
     def drop() -> None:
@@ -46,7 +51,7 @@ def test_hz_f03_dropping_a_turn_waits_for_its_callback_without_the_interpreter_l
     dropper.start()
     assert not dropped.wait(0.05)
     callback.leave.set()
-    assert dropped.wait(5)
+    assert dropped.wait(WATCHDOG)
     dropper.join()
     assert gate.available == 1
 
@@ -72,13 +77,13 @@ def test_a_callback_may_give_its_own_turn_up() -> None:
     ready = threading.Event()
 
     def callback() -> None:
-        assert ready.wait(5)
+        assert ready.wait(WATCHDOG)
         turns[0].close()
         done.set()
 
     turns.append(gate.on_ready(1, callback))
     ready.set()
-    assert done.wait(5)
+    assert done.wait(WATCHDOG)
     assert gate.available == 1
 
 
@@ -108,7 +113,7 @@ def test_hz_f06_a_callback_nobody_else_holds_lives_until_it_is_given_up() -> Non
         assert all(turn.take() for turn in turns)
         del turns
         gc.collect()
-        assert not [ref for ref in gone if ref() is not None]
+        until(partial(all_gone, gone))
 
 
 def test_a_cycle_through_a_callback_is_collected() -> None:
@@ -180,7 +185,7 @@ def test_a_callback_that_raises_harms_nobody(monkeypatch: pytest.MonkeyPatch) ->
     with gate.on_ready(1, callback):
         until(lambda: told)
     assert isinstance(told[0], SluicegateError)
-    gate.acquire(timeout=5)
+    gate.acquire(timeout=WATCHDOG)
 
 
 def test_an_exception_does_not_keep_a_call_alive(engine: Engine) -> None:

@@ -12,7 +12,7 @@ from conftest import attached
 from sluicegate import Cartridge, Limits, Request, aio
 from sluicegate.errors import Cancelled, SluicegateError
 
-SOON = 20.0
+SOON = 120.0
 THREAD = "cap:thread;in=media:blob;out=media:blob"
 TASK = "cap:task;in=media:blob;out=media:blob"
 ITEMS = "cap:items;in=media:blob;out=media:items"

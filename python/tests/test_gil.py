@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import attached, is_asleep, until
+from conftest import WATCHDOG, attached, is_asleep, until
 from sluicegate import Cartridge, Gate, Limits, Peer, Request, aio
 from sluicegate.errors import SluicegateError
 
@@ -66,7 +66,7 @@ def test_others_run_while_a_call_waits(still: Peer) -> None:
     call.cancel()
     still.kill()
     for thread in threads:
-        thread.join(5)
+        thread.join(WATCHDOG)
         assert not thread.is_alive()
 
 
@@ -128,7 +128,7 @@ def test_64_threads_mix_all_calls() -> None:
                 lambda: on_loop(place),
             ]
             try:
-                while time.monotonic() < stop:
+                while rounds[place] == 0 or time.monotonic() < stop:
                     kinds[(place + rounds[place]) % 5]()
                     rounds[place] += 1
             except BaseException as error:
@@ -138,7 +138,7 @@ def test_64_threads_mix_all_calls() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(SECONDS + 30)
+            thread.join(SECONDS + WATCHDOG)
             assert not thread.is_alive(), "a thread hangs"
     assert not failures, failures[0]
     assert min(rounds) > 0

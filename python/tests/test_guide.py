@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_program_of_the_guide_runs(number: int, folder: Path) -> None:
     command = [sys.executable, "-X", "dev", "-W", "error", "-c", BLOCKS[number][1]]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=30, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr

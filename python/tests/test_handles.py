@@ -88,5 +88,5 @@ sluicegate.Gate(1).acquire()
 def test_a_second_interpreter_of_a_process_is_refused(before: list[str]) -> None:
     module = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     command = [sys.executable, "-c", SECOND.format(module=module), *before]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (ran.returncode, ran.stderr) == (0, "")

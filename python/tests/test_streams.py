@@ -6,12 +6,14 @@ import array
 import gc
 import math
 import threading
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from conftest import attached
+from conftest import WATCHDOG, attached
 from sluicegate import Call, Cartridge, InputStream, Limits, Peer, Request, values
 from sluicegate.errors import (
     EndOfStream,
@@ -157,9 +159,13 @@ def test_a_view_pins_its_chunk(reference: Peer) -> None:
 
 def test_small_writes_are_sent_together(reference: Peer) -> None:
     with reference.call(ECHO) as call, call.input("media:blob") as stream:
+        begun = time.monotonic()
         for _ in range(1000):
             stream.write(b"x")
-        assert stream.stats.chunks <= 10
+        took = time.monotonic() - begun
+        assert (
+            stream.stats.chunks <= took / 0.02
+        )  # what is held goes with the first write after 20 ms
         stream.flush()
         assert stream.stats.bytes >= 1000
 
@@ -303,7 +309,7 @@ def test_hz_c19_a_sleeping_reader_holds_at_most_a_window() -> None:
     ):
         call.finish_input()
         output = call.output()
-        assert blocked.wait(10)
+        assert blocked.wait(WATCHDOG)
         assert list(output.values()) == [0, 1, 2, 3]
 
 
@@ -325,8 +331,9 @@ def test_an_item_wider_than_the_window() -> None:
 
 def test_a_failed_handler_fails_the_stream(reference: Peer) -> None:
     call = reference.call("cap:fc-produce;in=media:json;out=media:blob")
-    feed(call, [b"no plan"])
+    with suppress(SluicegateError):  # it may fail before all of its input has ended
+        feed(call, [b"no plan"])
     with pytest.raises(SluicegateError) as caught:
-        call.wait(timeout=5)
+        call.wait(timeout=WATCHDOG)
     assert caught.value.code == "BAD_PLAN"
     assert not isinstance(caught.value, Malformed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from conftest import until
+from conftest import WATCHDOG, until
 from sluicegate import Gate, _core, aio
 
 
@@ -24,14 +24,14 @@ def test_wake_fires_once() -> None:
     for waker in wakers:
         waker.join()
     gate.close("DONE")
-    assert rung.wait(30)
+    assert rung.wait(WATCHDOG)
     assert op.poll()
 
     # All rings go through one notifier, in order: once this one came, no other is on its way.
     later = threading.Event()
     last = _core.Bell(later.set)
     last.ring()
-    assert later.wait(30)
+    assert later.wait(WATCHDOG)
     assert len(rings) == 1
     bell.withdraw()
 
@@ -50,7 +50,7 @@ def test_wake_fires_once_in_a_task() -> None:
         while gate.waiting < 1:
             await asyncio.sleep(0)
         await asyncio.gather(*(asyncio.to_thread(gate.grant, 1) for _ in range(4)))
-        await asyncio.wait_for(task, 30)
+        await asyncio.wait_for(task, WATCHDOG)
         assert woken == 1
         assert gate.available == 3
 
@@ -116,7 +116,7 @@ def test_leaving_hands_on() -> None:
     gate.grant(1)
     assert gate.waiting == 1, "the turn is the head's"
     head.close()
-    behind.join(30)
+    behind.join(WATCHDOG)
     assert not behind.is_alive()
     assert gate.available == 0
 
@@ -137,7 +137,7 @@ def test_leaving_hands_on_in_a_task() -> None:
             await asyncio.wait([head])
             if not head.cancelled():
                 gate.grant(1)
-            await asyncio.wait_for(behind, 30)
+            await asyncio.wait_for(behind, WATCHDOG)
             assert gate.available == 0
 
     asyncio.run(main())
