@@ -5,13 +5,17 @@ import XCTest
 /// Checked continuations report one that leaks, and trap on one that is resumed twice.
 final class CancellationTests: XCTestCase {
   func testHZ_F11_tenThousandCancelledWaitsLeaveNothingBehind() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let gate = Gate(window: 0)
       try await Self.storm(gate, waits: 10_000)  // what is made once is made
-      let before = try residentMemory()
-      for _ in 0..<4 { try await Self.storm(gate, waits: 10_000) }
-      let grown = try residentMemory() - before
-      XCTAssertLessThan(grown, 4 << 20, "40,000 cancelled waits left \(grown) bytes")
+      // What every wait left behind would show each time; what an allocator keeps does so now and then.
+      var grown = Int.max
+      for _ in 0..<20 where grown >= 1 << 20 {
+        let before = try residentMemory()
+        for _ in 0..<4 { try await Self.storm(gate, waits: 10_000) }
+        grown = try residentMemory() - before
+      }
+      XCTAssertLessThan(grown, 1 << 20, "each 40,000 cancelled waits left \(grown) bytes or more")
       let live = Task { try await gate.acquire() }
       await until { gate.waiting == 1 }
       gate.grant(1)
@@ -33,7 +37,7 @@ final class CancellationTests: XCTestCase {
   }
 
   func testHZ_F12_grantAndCancelAtTheSameInstant() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let gate = Gate(window: 0)
       var taken = 0
       for _ in 0..<5_000 {
@@ -57,7 +61,7 @@ final class CancellationTests: XCTestCase {
   }
 
   func testHZ_F12_grantCloseLimitAndCancelAtTheSameInstant() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       for round in 0..<2_000 {
         let gate = Gate(window: 0)
         let limit = Duration.microseconds(round % 200)

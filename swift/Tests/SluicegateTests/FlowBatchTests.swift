@@ -49,7 +49,7 @@ final class FlowBatchTests: XCTestCase {
           taken.add()
           return taken.value
         })
-        let probe = try Source.iterating(numbers).to(.probe(limit: .seconds(15))).run(on: scope)
+        let probe = try Source.iterating(numbers).to(.probe(limit: .seconds(120))).run(on: scope)
         for n in 1...20 {
           XCTAssertEqual(taken.value, n - 1)
           try probe.request(1)

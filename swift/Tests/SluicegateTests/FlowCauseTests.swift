@@ -82,7 +82,7 @@ final class FlowCauseTests: XCTestCase {
     try await watched {
       try await withScope("test") { scope in
         let (control, probe) = try Source<Int, Manual<Int>>.manual()
-          .toMat(.probe(limit: .seconds(15))) { ($0, $1) }.run(on: scope)
+          .toMat(.probe(limit: .seconds(120))) { ($0, $1) }.run(on: scope)
         control.fail(SluicegateError(.closed, "by hand", cause: Small(number: 1)))
         let error = try await probe.expectError()
         XCTAssertEqual(error.kind, .closed)

@@ -15,14 +15,14 @@ final class FlowShapesTests: XCTestCase {
         XCTAssertTrue(result.isPending)
         XCTAssertTrue(killSwitch.cancel())
         XCTAssertFalse(killSwitch.cancel(), "once")
-        let end = await kind { _ = try await result.value(within: .seconds(15)) }
+        let end = await kind { _ = try await result.value(within: .seconds(120)) }
         XCTAssertEqual(end, .cancelled)
         while try await control.offer(1) == .enqueued {}
 
         let busy = Source(0...).viaMat(.killSwitch()) { $1 }.toMat(.ignore()) { ($0, $1) }
         let (other, never) = try busy.run(on: scope)
         other.cancel(SluicegateError(code: "ENOUGH", class: .user, message: "by hand"))
-        let why = await thrown { try await never.value(within: .seconds(15)) } as? SluicegateError
+        let why = await thrown { try await never.value(within: .seconds(120)) } as? SluicegateError
         XCTAssertEqual(why?.code, "ENOUGH")
       }
     }

@@ -78,12 +78,12 @@ final class FlowStagesTests: XCTestCase {
       try await withScope("test") { scope in
         let both = try Source(1...100).to(.broadcast([.collect(), .collect()])).run(on: scope)
         for one in both {
-          let values = try await one.value(within: .seconds(20))
+          let values = try await one.value(within: .seconds(120))
           XCTAssertEqual(values, Array(1...100))
         }
         let shares = try Source(1...100).to(.balance([.collect(), .collect()])).run(on: scope)
         var together: [Int] = []
-        for one in shares { together += try await one.value(within: .seconds(20)) }
+        for one in shares { together += try await one.value(within: .seconds(120)) }
         XCTAssertEqual(together.sorted(), Array(1...100))
       }
     }
@@ -118,7 +118,7 @@ final class FlowStagesTests: XCTestCase {
         _ = try Source(1...50).to(hub.sink).run(on: scope)
         _ = try Source(51...100).to(hub.sink).run(on: scope)
         hub.complete()
-        let values = try await all.value(within: .seconds(20))
+        let values = try await all.value(within: .seconds(120))
         XCTAssertEqual(values.sorted(), Array(1...100))
       }
     }

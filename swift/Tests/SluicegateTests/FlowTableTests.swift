@@ -99,7 +99,7 @@ final class FlowTableTests: XCTestCase {
   }
 
   func testAFunctionThatThrowsFailsTheStreamWhicheverItIs() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let alive = Counter()
       for (name, stage) in try Self.stages() {
         await Self.refused(name) { _ = try await all(Self.numbers(alive).via(stage)) }

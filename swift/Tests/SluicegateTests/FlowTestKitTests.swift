@@ -44,7 +44,7 @@ final class FlowTestKitTests: XCTestCase {
   }
 
   func testSplitAndDelayedAndShuffledLinksLoseNothing() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       try await withSeed { seed in
         let engine = Engine()
         let shuffle = Faults.Shuffle(limit: .milliseconds(2))
@@ -73,7 +73,7 @@ final class FlowTestKitTests: XCTestCase {
   }
 
   func testALinkThatIsCutFailsWhatRuns() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       try await withSeed { seed in
         let engine = Engine()
         let (peer, running) = try await Self.attached(
@@ -102,7 +102,7 @@ final class FlowTestKitTests: XCTestCase {
     try await watched {
       try await withScope("test") { scope in
         let graph = try Source<Int, Publisher<Int>>.probe(limit: .milliseconds(50))
-          .toMat(.probe(limit: .seconds(15))) { ($0, $1) }
+          .toMat(.probe(limit: .seconds(120))) { ($0, $1) }
         let (publisher, subscriber) = try graph.run(on: scope)
         let none = await thrown { try await publisher.expectDemand() }
         XCTAssertEqual((none as? ProbeFailure)?.came, "demand for 0")
@@ -112,6 +112,7 @@ final class FlowTestKitTests: XCTestCase {
         try await publisher.sendNext(1)
         try await subscriber.expectNext(1)
         subscriber.cancel()
+        await until { publisher.control.isOver }
         try await publisher.expectCancel()
         let gone = await thrown { try await publisher.expectDemand(9) }
         XCTAssertEqual((gone as? ProbeFailure)?.came, "cancel")

@@ -48,9 +48,9 @@ final class FlowTests: XCTestCase {
     try await watched {
       try await withScope("test") { scope in
         let graph = try Source<Int, Publisher<Int>>
-          .probe(edge: EdgeOptions(capacity: 1), limit: .seconds(20))
+          .probe(edge: EdgeOptions(capacity: 1), limit: .seconds(120))
           .map { "value=\($0)" }
-          .toMat(.probe(limit: .seconds(20))) { ($0, $1) }
+          .toMat(.probe(limit: .seconds(120))) { ($0, $1) }
         let (publisher, subscriber) = try graph.run(on: scope)
         try await publisher.sendNext(7)
         try await subscriber.expectNoMessage(within: .milliseconds(25))
@@ -148,7 +148,7 @@ final class FlowTests: XCTestCase {
       let scope = try Scope("test")
       let graph = try Source<Counted, Manual<Counted>>.manual(EdgeOptions(capacity: 4))
         .buffer(EdgeOptions(capacity: 4))
-        .toMat(.probe(limit: .seconds(20))) { ($0, $1) }
+        .toMat(.probe(limit: .seconds(120))) { ($0, $1) }
       let (control, end) = try graph.run(on: scope)
       let producer = Task {
         var accepted = 0
@@ -160,7 +160,7 @@ final class FlowTests: XCTestCase {
       let accepted = try await producer.value
       XCTAssertGreaterThanOrEqual(accepted, 4)
       try await scope.shutdown()
-      XCTAssertEqual(alive.now, 0)
+      await until { alive.now == 0 }
     }
   }
 

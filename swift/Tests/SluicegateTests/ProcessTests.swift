@@ -14,7 +14,7 @@ final class ProcessTests: XCTestCase {
   }
 
   func testACallThroughASwitchAHostAndAProcess() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let relay = Switch()
       let address = try relay.listen(at: "unix:" + place("sock"))
       let host = try Host(heartbeat: .milliseconds(50), patience: .seconds(30))
@@ -45,7 +45,7 @@ final class ProcessTests: XCTestCase {
   }
 
   func testALazyCartridgeIsStartedByItsFirstRequest() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let command = try Reference.command
       let manifest = try await Reference.windowed(4) { $0.manifestJSON }
       let relay = Switch()
@@ -74,8 +74,8 @@ final class ProcessTests: XCTestCase {
   }
 
   func testACartridgeThatFreezesIsTakenForDeadAndOneThatAnswersLives() async throws {
-    try await watched(.seconds(60)) {
-      let engine = Engine(heartbeat: .milliseconds(20), patience: .milliseconds(500))
+    try await watched {
+      let engine = Engine(heartbeat: .milliseconds(20), patience: .seconds(10))
       let (frozen, lives) = (
         try await engine.spawn(try Reference.command), try await engine.spawn(try Reference.command)
       )
@@ -99,7 +99,7 @@ final class ProcessTests: XCTestCase {
   /// A trace begins before the first frame of its process, so that a process of its own is traced.
   func testATraceHasEveryFrameAndNoContent() async throws {
     #if os(Linux)
-      try await watched(.seconds(60)) {
+      try await watched {
         let place = place("trace")
         defer { try? FileManager.default.removeItem(atPath: place) }
         let own = try String(contentsOfFile: "/proc/self/cmdline", encoding: .utf8)

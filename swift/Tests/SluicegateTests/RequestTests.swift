@@ -86,7 +86,7 @@ final class RequestTests: XCTestCase {
 
   /// The handler's task is cancelled while it waits to be told: it is told, whichever comes first.
   func testAHandlerThatWaitsForItsCancelIsToldTheReason() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       var cartridge = Cartridge(name: "tested", version: "1")
       let (begun, told) = (Gate(window: 0), Gate(window: 0))
       cartridge.handle(Self.cap) { request in
@@ -149,7 +149,7 @@ final class RequestTests: XCTestCase {
   }
 
   func testManyRequestsAtOnce() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       var cartridge = Cartridge(name: "tested", version: "1")
       cartridge.handle(Self.cap) { request in
         let bytes = try await request.input().collectBytes()

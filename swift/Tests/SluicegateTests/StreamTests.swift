@@ -88,7 +88,7 @@ final class StreamTests: XCTestCase {
   }
 
   func testHZ_C19_aReaderThatSleepsHoldsNoMoreThanTheWindow() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       let made = Counter()
       let limits = Limits(initialCredit: 4)
       try await Pair.with("cap:flood;in=media:void;out=media:blob", limits: limits) { request in
@@ -116,7 +116,7 @@ final class StreamTests: XCTestCase {
   }
 
   func testHZ_S14_aReceiveWithALimitLosesNothing() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       try await Pair.with("cap:numbers;in=media:void;out=media:blob") { request in
         let output = try request.output
         for n in 0..<20_000 { try await output.emit(Value(n)) }
@@ -140,7 +140,7 @@ final class StreamTests: XCTestCase {
   }
 
   func testACancelledReceiveLosesNothing() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       try await Pair.with("cap:numbers;in=media:void;out=media:blob") { request in
         let output = try request.output
         for n in 0..<5_000 { try await output.emit(Value(n)) }
@@ -212,7 +212,7 @@ final class StreamTests: XCTestCase {
   }
 
   func testForwardKeepsCreditEndToEnd() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       var cartridge = Cartridge(name: "both", version: "1")
       let made = Counter()
       cartridge.handle("cap:make;in=media:void;out=media:blob") { request in

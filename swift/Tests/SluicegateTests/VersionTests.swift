@@ -4,7 +4,7 @@ import XCTest
 /// The version of the protocol that an engine speaks to its cartridges in.
 final class VersionTests: XCTestCase {
   func testACartridgeSpeaksTheVersionOfItsEngine() async throws {
-    try await watched(.seconds(60)) {
+    try await watched {
       for version in ProtocolVersion.allCases {
         let engine = Engine(protocolVersion: version)
         let peer = try await engine.spawn(try Reference.command)

@@ -4,7 +4,7 @@ import Sluicegate
 /// Replays scripts with several actors; each actor is a task.
 struct WaitingRunner {
   /// Nothing in a script takes this long unless a wake was lost.
-  static let watchdog = Duration.seconds(20)
+  static let watchdog = Duration.seconds(120)
 
   /// A short limit passed before its step: this replay shows nothing.
   private struct Void: Error {}

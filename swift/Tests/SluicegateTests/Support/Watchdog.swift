@@ -4,7 +4,7 @@ import XCTest
 
 /// Runs `body`; a body that hangs ends the test program with a message instead.
 func watched<Answer: Sendable>(
-  _ limit: Duration = .seconds(20), _ name: String = #function,
+  _ limit: Duration = .seconds(240), _ name: String = #function,
   _ body: @Sendable () async throws -> Answer
 ) async throws -> Answer {
   let dog = Task {
