@@ -108,7 +108,8 @@ type Standing struct {
 	Cap     string `json:"cap"`
 	Side    string `json:"side"` // caller or handler
 	Stream  string `json:"stream"`
-	// WaitsFor is credit, room, unread or data.
+	// WaitsFor is credit, room, unread, data, queue or pool; a whole request in a queue or waiting for a
+	// pool names no stream.
 	WaitsFor    string `json:"waits_for"`
 	SinceMillis uint64 `json:"since_ms"`
 	Chunks      uint64 `json:"chunks"`

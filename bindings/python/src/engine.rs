@@ -66,6 +66,7 @@ pub(crate) fn options(
             patience: seconds("patience", patience)?,
             stall: stall.map(|given| seconds("stall", given)).transpose()?,
             on_stall: stalls.hears(),
+            ..CoreHealth::default()
         },
         peer_calls,
         version: Version::proposed(protocol.0).map_err(|error| errors::raise(&error))?,

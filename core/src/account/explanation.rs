@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::StandingRequest;
+use super::{Cause, Standing, StandingRequest};
 use crate::error::{Error, ErrorKind};
 
 /// Entries that one party tells, at most.
@@ -13,8 +14,8 @@ const TOLD: usize = 1000;
 
 /// Everything that stands still, here and in the processes that were asked.
 ///
-/// `Display` says it in words, the culprits first: those who have values and do not read them,
-/// while nothing that they wait for themselves explains it.
+/// `Display` says it in words, the culprits first: those who have values and do not read them, or requests
+/// and do not take them, while nothing that they wait for themselves explains it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
     standing: Vec<Json>,
@@ -33,6 +34,19 @@ impl Explanation {
     pub(crate) fn of<'a>(standing: impl Iterator<Item = &'a StandingRequest>, party: &str) -> Self {
         let standing = standing.take(TOLD).map(|standing| standing.to_json(party)).collect();
         Explanation { standing, ..Explanation::default() }
+    }
+
+    /// What a cartridge told of its pools, JSON: of each how many requests wait for a place in it.
+    pub(crate) fn of_pools(pools: &Json, party: &str) -> Self {
+        let pools = pools.as_object().into_iter().flatten();
+        let full = pools.filter_map(|(cap, pool)| {
+            let queued = pool["queued"].as_u64().filter(|queued| *queued > 0)?;
+            let standing =
+                Standing { ahead: queued, ..Standing::whole(Cause::Pool, Duration::ZERO) };
+            let (request, cap) = (String::new(), cap.clone());
+            Some(StandingRequest { request, cap, calls: false, standing }.to_json(party))
+        });
+        Explanation { standing: full.take(TOLD).collect(), ..Explanation::default() }
     }
 
     /// How stages stand that a scope tells of.
@@ -65,9 +79,9 @@ impl Explanation {
     }
 
     /// As JSON: `standing`, an array with `party`, `request`, `cap`, `side`, `stream`, `waits_for`
-    /// (`credit`, `room`, `unread` or `data`), `since_ms`, `chunks`, `window` and `unread`; `silent`,
-    /// who gave no answer; `culprits`, those of `standing` that hold the others up; `stages`, those of the
-    /// scopes that tell this engine, each with `scope`, `stage`, its counters as in
+    /// (`credit`, `room`, `unread`, `data`, `queue` or `pool`), `since_ms`, `chunks`, `window`, `unread` and
+    /// `ahead`; `silent`, who gave no answer; `culprits`, those of `standing` that hold the others up;
+    /// `stages`, those of the scopes that tell this engine, each with `scope`, `stage`, its counters as in
     /// [`ScopeExplanation`](crate::flow::ScopeExplanation) and `says`, a sentence. `place` tells
     /// parties of one name apart, and `connection` is the command or transport that one is reached by;
     /// this process has neither.
@@ -105,7 +119,8 @@ impl Explanation {
         &self.stages
     }
 
-    /// True if nobody waits for credit, for room or for a reader. Readers without data are no stall.
+    /// True if nobody waits for credit, for room, for a reader, to be taken or for a place in a pool.
+    /// Readers without data are no stall.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.standing.iter().all(|standing| standing["waits_for"] == "data")
@@ -117,7 +132,8 @@ impl Explanation {
         let mut culprits: Vec<_> = self
             .standing
             .iter()
-            .filter(|standing| standing["waits_for"] == "unread" && !self.waits_itself(standing))
+            .filter(|s| s["waits_for"] == "unread" || s["waits_for"] == "queue")
+            .filter(|standing| !self.waits_itself(standing))
             .collect();
         culprits.sort_by_key(|standing| std::cmp::Reverse(standing["since_ms"].as_u64()));
         culprits
@@ -189,6 +205,20 @@ fn sentence(standing: &Json) -> String {
         Some("room") => format!(
             "{party} has waited for room on its link for {since}, stream {stream}: the other end takes nothing in"
         ),
+        Some("queue") => format!(
+            "{party} has not taken the request for {since}: {} wait before it",
+            count("ahead")
+        ),
+        Some("pool") if text("request").is_empty() => {
+            return format!(
+                "{} requests wait for a place in the pool of {party} for {}",
+                count("ahead"),
+                text("cap")
+            );
+        }
+        Some("pool") => {
+            format!("{party} has waited for a place in the handler's pool for {since}")
+        }
         _ => format!("{party} has waited for data on stream {stream} for {since}"),
     };
     format!("{what} (request {}, {})", text("request"), text("cap"))
@@ -240,6 +270,34 @@ mod tests {
             ..Explanation::default()
         };
         assert_eq!(told.of_request("other"), picked);
+    }
+
+    #[test]
+    fn queues_and_pools_are_named_and_who_takes_nothing_is_a_culprit() {
+        let mut busy = standing("busy", "queue", 1500);
+        busy["ahead"] = 2.into();
+        let mut told = Explanation {
+            standing: vec![busy, standing("caller", "pool", 700)],
+            ..Explanation::default()
+        };
+        let pools = json!({"cap:x": {"queued": 3, "active": 4}, "all": {"queued": 0}, "odd": 7});
+        told.add(Explanation::of_pools(&pools, "foreign"));
+        assert!(!told.is_quiet());
+        let text = told.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "HOLDS THE OTHERS UP: busy has not taken the request for 1.5 s: 2 wait before it (request r, c)",
+                "caller has waited for a place in the handler's pool for 0.7 s (request r, c)",
+                "3 requests wait for a place in the pool of foreign for cap:x",
+            ]
+        );
+        told.add(Explanation {
+            standing: vec![standing("busy", "credit", 9)],
+            ..Default::default()
+        });
+        assert!(told.culprits().is_empty(), "it waits itself");
     }
 
     #[test]

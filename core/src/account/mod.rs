@@ -6,17 +6,21 @@
 
 mod ending;
 mod explanation;
+mod loss;
 mod memory;
 mod standing;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
 pub(crate) use ending::Ending;
 pub use explanation::Explanation;
 pub(crate) use explanation::TellsOfStages;
+pub use loss::{Loss, OnLoss, Severity};
 pub use memory::Memory;
+pub(crate) use standing::in_line;
 pub use standing::{Cause, Standing, StandingRequest};
 
 use crate::model::accounting::{DropReason, Fate};
@@ -28,6 +32,8 @@ pub struct Counters {
     totals: Mutex<Snapshot>,
     /// Beside the lock: a capture thread counts here and waits for nobody.
     overruns: AtomicU64,
+    /// Rung at each drop and straggler, with no lock of this held.
+    bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// The totals at one moment. Maps leave out what never happened.
@@ -108,6 +114,16 @@ impl Counters {
             Fate::Late => stragglers.entry(frame).or_default(),
             Fate::Dropped(why) => drops.entry(why.name()).or_default().entry(frame).or_default(),
         });
+        drop(totals);
+        if let Some(bell) = self.bell.get() {
+            bell();
+        }
+    }
+
+    /// Has `bell` rung whenever a frame is counted as lost, whatever thread that is on and whatever locks
+    /// that has: it must not wait. There is one; a second is not heard.
+    pub(crate) fn rings(&self, bell: impl Fn() + Send + Sync + 'static) {
+        let _first = self.bell.set(Box::new(bell));
     }
 
     /// A frame, by snapshot name of its type, was lost.

@@ -32,9 +32,10 @@ pub use request::Request;
 pub use serve::Session;
 pub(crate) use serve::serve_identity;
 
+use crate::account::OnLoss;
 use crate::error::{AttributionClass, Error, ErrorKind};
 use crate::frame::Limits;
-use crate::link::{claim_stdio, spawn_quiet};
+use crate::link::{claim_stdio, losses_to_stderr, spawn_quiet};
 use crate::sync::Arc;
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -47,18 +48,31 @@ type Handler = Arc<dyn Fn(&Request) -> Result<(), Error> + Send + Sync>;
 pub struct Cartridge {
     manifest: Manifest,
     limits: Limits,
+    on_loss: OnLoss,
     handlers: HashMap<String, Handler>,
 }
 
 impl Cartridge {
     /// A cartridge that declares `manifest` and has no handlers yet.
     pub fn new(manifest: Manifest) -> Self {
-        Cartridge { manifest, limits: Limits::default(), handlers: HashMap::new() }
+        Cartridge {
+            manifest,
+            limits: Limits::default(),
+            on_loss: losses_to_stderr(),
+            handlers: HashMap::new(),
+        }
     }
 
     /// Proposes `limits` to the host; the smaller proposal of each wins.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Has `on_loss` hear of what was lost, as [`Health::on_loss`](crate::engine::Health::on_loss) of an
+    /// engine. By default warnings are written to stderr.
+    pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
+        self.on_loss = on_loss;
         self
     }
 
@@ -148,7 +162,7 @@ impl Cartridge {
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Session, Error> {
-        Session::open(&self.manifest, self.limits, reader, writer)
+        Session::open(&self.manifest, self.limits, &self.on_loss, reader, writer)
     }
 }
 

@@ -7,10 +7,10 @@ use bytes::Bytes;
 
 use super::manifest::{CapInfo, IDENTITY, Manifest, same_cap};
 use super::request::Request;
-use crate::account::{Counters, Explanation, Memory, Snapshot};
+use crate::account::{Counters, Explanation, Memory, OnLoss, Snapshot};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy, Version};
-use crate::link::{FrameReader, FrameWriter, accept, spawn_quiet};
+use crate::link::{FrameReader, FrameWriter, accept, fits, spawn_quiet, tell_losses};
 use crate::request::{Connection, EXPLAIN, Role, Side};
 use crate::stream::MAX_ITEM;
 use crate::sync::{Arc, Mutex};
@@ -62,6 +62,7 @@ impl Session {
     pub(super) fn open(
         manifest: &Manifest,
         limits: Limits,
+        on_loss: &OnLoss,
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Self, Error> {
@@ -70,6 +71,7 @@ impl Session {
         let (mut reader, writer, limits) =
             shake_hands(reader, writer, limits, json, pools.clone())?;
         let (owed, counters) = (Arc::<Owed>::default(), Arc::<Counters>::default());
+        tell_losses(&counters, manifest.name(), on_loss);
         let (owing, counting) = (Arc::clone(&owed), Arc::clone(&counters));
         let connection =
             Connection::start(writer, limits, MAX_ITEM, owing, counting, Reason::clone)?;
@@ -281,9 +283,17 @@ impl Role for Service {
             totals.overruns,
             self.pools.clone(),
         );
+        let max_frame = connection.limits().max_frame;
+        if fits(&reply, max_frame).is_err() {
+            reply.set_meta("pools", Bytes::from_static(b"{}")); // an answer that is not sent is none at all
+        }
         if frame.meta_get(EXPLAIN).is_some() {
             let told = Explanation::of(connection.standings().iter(), &self.name);
-            reply.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
+            let mut told_too = reply.clone();
+            told_too.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
+            if fits(&told_too, max_frame).is_ok() {
+                reply = told_too;
+            }
         }
         connection.wire().lanes.control(reply)
     }

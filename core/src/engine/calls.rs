@@ -6,16 +6,17 @@ use std::sync::Weak;
 use serde_json::Value as Json;
 
 use super::peer::{self, Peer};
+use crate::account::OnLoss;
 use crate::cartridge::{IDENTITY, same_cap};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, MessageId};
+use crate::link::tell_losses;
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable};
 use crate::routing::{Destination, LinkId, Router, figures};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 
 /// What an engine knows of the calls that its cartridges make.
-#[derive(Default)]
 pub(super) struct Calls {
     router: Router,
     /// The cartridges that may call and be called.
@@ -26,6 +27,18 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    /// What is lost of them is told to `on_loss`.
+    pub(super) fn new(on_loss: &OnLoss) -> Self {
+        let calls = Calls {
+            router: Router::default(),
+            links: Mutex::default(),
+            next_link: AtomicU64::new(0),
+            numbers: AtomicU64::new(0),
+        };
+        tell_losses(&calls.router.counters, "peer calls", on_loss);
+        calls
+    }
+
     /// What a new cartridge is to have done with its frames.
     pub(super) fn role(self: &Arc<Self>) -> (LinkId, Box<dyn Role>) {
         let link = self.next_link.fetch_add(1, Ordering::Relaxed);

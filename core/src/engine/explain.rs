@@ -34,6 +34,11 @@ pub(crate) fn ask<'a>(
         connections.map(|(name, link)| (name, link.probe(Some(patience)))).collect();
     for (nth, (name, answer)) in asked.into_iter().enumerate() {
         let answer = block_on(answer, deadline).ok().flatten();
+        if let Some(pools) = answer.as_ref().and_then(|frame| frame.meta_bytes("pools"))
+            && let Ok(pools) = serde_json::from_slice(pools)
+        {
+            told.add(Explanation::of_pools(&pools, name).told_by(nth, name));
+        }
         let json = answer.as_ref().and_then(|frame| frame.meta_bytes(EXPLAIN)).cloned();
         match json.and_then(|json| serde_json::from_slice(&json).ok()) {
             Some(json) => told.add(Explanation::from_json(&json).told_by(nth, name)),

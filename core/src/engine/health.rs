@@ -1,12 +1,13 @@
 //! Watching over cartridges: heartbeats, and notices of what stands still.
 
+use std::io::Write;
 use std::sync::Weak;
 use std::time::Duration;
 
 use super::{Inner, Peer};
-use crate::account::{Cause, Explanation};
+use crate::account::{Cause, Explanation, OnLoss};
 use crate::error::{Error, ErrorKind};
-use crate::link::spawn_quiet;
+use crate::link::{losses_to_stderr, spawn_quiet};
 use crate::sync::Arc;
 use crate::time::{Deadline, now};
 use crate::wait::block_on;
@@ -28,16 +29,25 @@ pub struct Health {
     /// Hears of it, once until the stream has moved, on a thread of the engine. Must not wait for
     /// long. By default it is written to stderr.
     pub on_stall: OnStall,
+    /// Hears of what was lost, by reason and type of frame, soon after it was and at most once a second for
+    /// each: a drop is a warning, a straggler is benign. Runs on a thread of its own for each cartridge;
+    /// must not wait for long. By default warnings are written to stderr; with `SLUICEGATE_LOG=debug` in
+    /// the environment also what is benign, with `off` nothing.
+    pub on_loss: OnLoss,
 }
 
 impl Default for Health {
-    /// A heartbeat every 30 s with 10 s to answer, and no notices.
+    /// A heartbeat every 30 s with 10 s to answer, no notices of stalls, losses to stderr.
     fn default() -> Self {
         Health {
             heartbeat: Some(Duration::from_secs(30)),
             patience: Duration::from_secs(10),
             stall: None,
-            on_stall: Arc::new(|told| eprint!("sluicegate: {told}")),
+            on_stall: Arc::new(|told| {
+                // Who has closed stderr does not want to know.
+                let _ = write!(std::io::stderr(), "sluicegate: {told}");
+            }),
+            on_loss: losses_to_stderr(),
         }
     }
 }

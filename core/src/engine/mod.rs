@@ -19,24 +19,24 @@
 mod calls;
 mod explain;
 mod health;
+mod notices;
 mod peer;
 pub(crate) mod process;
 mod route;
-mod stalls;
 
 use std::io::{Read, Write};
 use std::sync::Weak;
 use std::time::Duration;
 
-pub use crate::account::Memory;
+pub use crate::account::{Loss, Memory, OnLoss, Severity};
 pub(crate) use explain::ask;
 pub(crate) use health::beat;
 pub use health::{Health, OnStall};
+pub use notices::{Losses, Notice, Notices, Stalls};
 pub use peer::Peer;
 pub(crate) use peer::identify;
 pub use process::Command;
 pub use route::{blocking_forward, forward};
-pub use stalls::Stalls;
 
 use crate::account::{Explanation, TellsOfStages};
 pub use crate::cartridge::CapInfo;
@@ -87,10 +87,16 @@ impl Default for EngineOptions {
 }
 
 /// A host of cartridges. Cheap to clone; any thread may use it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
-#[derive(Default)]
+impl Default for Engine {
+    /// An engine with the default options.
+    fn default() -> Self {
+        Engine::new(EngineOptions::default())
+    }
+}
+
 struct Inner {
     options: EngineOptions,
     owed: Arc<Owed>,
@@ -128,9 +134,9 @@ impl Engine {
     #[must_use]
     pub fn new(options: EngineOptions) -> Self {
         let inner = Inner {
-            options,
             owed: Arc::default(),
-            calls: Arc::default(),
+            calls: Arc::new(calls::Calls::new(&options.health.on_loss)),
+            options,
             peers: Mutex::default(),
             watch: Arc::default(),
             watched: AtomicBool::new(false),
@@ -154,9 +160,11 @@ impl Engine {
     ///
     /// # Errors
     /// As there. When the handshake takes too long, and when the cartridge is closed, the thread that
-    /// reads `reader` stays until the transport ends. Closing drops `writer`; a socket of the standard
-    /// library, or one in a `File`, is shut down as well, so that the other end is told although there is
-    /// a second handle. The drop of any other `writer` has to tell it by itself.
+    /// reads `reader` stays until the transport ends; [`close`](Self::close) does not wait for it. Closing
+    /// drops `writer`; a socket of the standard library, or one in a `File`, is shut down as well, so that
+    /// the other end is told although there is a second handle. The drop of any other `writer` has to tell
+    /// it by itself. A write that nobody reads, as to a pipe that is full, stays likewise, with its thread
+    /// and `writer`, until it is read or the reader goes; nothing is written behind it.
     pub fn attach(
         &self,
         reader: impl Read + Send + 'static,

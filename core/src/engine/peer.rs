@@ -13,7 +13,9 @@ use crate::account::{Counters, Explanation, Memory, Snapshot};
 use crate::cartridge::{IDENTITY, parse_caps, pools_of};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{Frame, Limits, MessageId, NetworkPolicy, Version};
-use crate::link::{CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet};
+use crate::link::{
+    CartridgeHello, FrameReader, FrameWriter, TRUNCATED, propose, spawn_quiet, tell_losses,
+};
 use crate::model::accounting::DropReason;
 use crate::request::{Call, Connection, EXPLAIN, Role, peer_gone};
 use crate::sync::{Arc, AtomicBool, Ordering};
@@ -132,6 +134,7 @@ pub(crate) fn connect(
     let starting = Arc::new(Starting { outcome: Watched::new(Outcome::Open) });
     let closing = Arc::new(AtomicBool::new(false));
     let counters = Arc::<Counters>::default();
+    tell_losses(&counters, &*label, &options.health.on_loss);
     let subject =
         Subject { label: label.clone(), process: process.clone(), closing: Arc::clone(&closing) };
     let reading = Reading {

@@ -7,6 +7,11 @@ use super::error::DecodeError;
 /// Largest body that any negotiation allows, in bytes.
 pub const HARD_MAX_FRAME: u64 = 16 * 1024 * 1024;
 
+/// What a CHUNK of this library holds beside the content of its payload and its metadata, at most, in bytes.
+pub(crate) const CHUNK_HEAD: usize = 128;
+/// What stands before the content of a scalar byte string or text, at most, in bytes.
+pub(crate) const SCALAR_HEAD: usize = 9;
+
 /// Bytes of the length prefix in front of each body: a big-endian `u32`.
 pub const PREFIX_LEN: usize = 4;
 

@@ -50,6 +50,7 @@ pub use codec::{
 pub use error::{DecodeClass, DecodeError, EncodeError, FrameRule, Key};
 pub use id::{FlowKey, MessageId};
 pub use kind::{AttributionClass, CreditDirection, FrameType, NetworkPolicy, UnknownName};
+pub(crate) use limits::{CHUNK_HEAD, SCALAR_HEAD};
 pub use limits::{HARD_MAX_FRAME, Limits, PREFIX_LEN, check_end, check_length, take_body};
 pub use order::{
     Admitted, ENDED_FLOWS_KEPT, Refusal, Refused, Reorder, ReorderBuffer, Reordered, SeqAssigner,

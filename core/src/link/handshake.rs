@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 
+use super::least::least_max_frame;
 use super::{FrameReader, FrameWriter, REQUESTS};
 use crate::error::{Error, ErrorKind};
 use crate::frame::{Frame, FrameType, Limits, Value, Version, Versions};
@@ -39,6 +40,11 @@ pub fn propose<R: Read, W: Write>(
     ours: Limits,
     version: Version,
 ) -> Result<CartridgeHello, Error> {
+    let least = least_max_frame();
+    if ours.max_frame < least {
+        let ours = ours.max_frame;
+        return Err(refused(format!("this end proposes {ours} for max_frame: {}", needed(least))));
+    }
     speak(reader, writer, version);
     let sent = writer.write(&Frame::hello(&ours, version.number()));
     // Why it does not listen is best told by what it said.
@@ -146,7 +152,7 @@ pub(crate) fn welcome<R: Read, W: Write>(
             };
             let notice = read_notice(&frame)?;
             speak(reader, writer, version);
-            let max_frame = notice.limits.max_frame.min(ours.max_frame);
+            let max_frame = large_enough(ours.max_frame, notice.limits.max_frame, "host")?;
             reader.set_max_frame(max_frame);
             writer.set_max_frame(max_frame);
             Ok(Newcomer::Host(notice))
@@ -234,12 +240,30 @@ fn agree(hello: &Frame, ours: Limits, who: &str) -> Result<Limits, Error> {
             refused(format!("{name} would be 0: this end {ours}, the {who} {theirs}"))
         })
     };
+    limit("max_frame", ours.max_frame)?;
+    let theirs = hello.meta_u64("max_frame").unwrap_or_default();
     Ok(Limits {
-        max_frame: limit("max_frame", ours.max_frame)?,
+        max_frame: large_enough(ours.max_frame, theirs, who)?,
         max_chunk: limit("max_chunk", ours.max_chunk)?,
         max_reorder_buffer: limit("max_reorder_buffer", ours.max_reorder_buffer)?,
         initial_credit: limit("initial_credit", ours.initial_credit)?,
     })
+}
+
+/// The smaller `max_frame` of this end's and `theirs`, if requests can be answered with it.
+fn large_enough(ours: u64, theirs: u64, who: &str) -> Result<u64, Error> {
+    let (agreed, least) = (ours.min(theirs), least_max_frame());
+    match agreed >= least {
+        true => Ok(agreed),
+        false => Err(refused(format!(
+            "max_frame would be {agreed}: this end {ours}, the {who} {theirs}; {}",
+            needed(least)
+        ))),
+    }
+}
+
+fn needed(least: u64) -> String {
+    format!("an answer needs {least} bytes at least")
 }
 
 fn byte_string(hello: &Frame, name: &str) -> Result<Bytes, Error> {

@@ -11,6 +11,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use super::cut::Cut;
+use super::least::{encode_cut, in_place_of};
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
@@ -484,12 +485,17 @@ impl Inner {
         if !frame.frame_type.is_flow() {
             return None;
         }
-        order.seq.take_back(frame);
-        let mut err =
-            Frame::err(frame.id, frame.routing_id, error.code(), error.class(), error.message());
+        let mut err = in_place_of(frame, error);
         let _known_to_all = self.version.fit(&mut err);
-        match order.number(&mut err) {
-            Admitted::Send | Admitted::SendLast => encode(&err, self.max_frame).ok(),
+        let admitted = if frame.is_terminal() {
+            err.seq = frame.seq; // the end of the flow is its place already
+            Admitted::SendLast
+        } else {
+            order.seq.take_back(frame);
+            order.number(&mut err)
+        };
+        match admitted {
+            Admitted::Send | Admitted::SendLast => encode_cut(&err, self.max_frame),
             Admitted::Suppress => None,
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn encode(frame: &Frame, max_frame: u64) -> Result<EncodedFrame, Erro
     Ok(encoded)
 }
 
-fn unwritable(frame: &Frame, error: &EncodeError) -> Error {
+pub(super) fn unwritable(frame: &Frame, error: &EncodeError) -> Error {
     let kind = match error {
         EncodeError::TooLarge { .. } => ErrorKind::FrameTooLarge,
         EncodeError::Frame(_) => ErrorKind::InvalidArgument,

@@ -153,11 +153,13 @@ impl Host {
         slots.iter().filter_map(|slot| slot.peer()?.1.pid()).collect()
     }
 
-    /// Says who waits for whom in the cartridges, which are asked. Takes a second at most; one that
-    /// does not answer is named.
+    /// Says who waits for whom in the cartridges, which are asked, and which requests wait for one that is
+    /// being started. Takes a second at most; one that does not answer is named.
     #[must_use]
     pub fn explain(&self) -> Explanation {
-        pulse::explain(&self.inner().running(), Duration::from_secs(1))
+        let mut told = self.inner().queued();
+        told.add(pulse::explain(&self.inner().running(), Duration::from_secs(1)));
+        told
     }
 
     /// Why it is no longer connected to its switch, if it is not.

@@ -8,10 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::cartridge::{Run, Slot};
 use super::pulse::Behind;
+use crate::account::Explanation;
 use crate::engine::{EngineOptions, Health, Peer, beat, spawn_for};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, Limits};
-use crate::link::spawn_quiet;
+use crate::link::{spawn_quiet, tell_losses};
 use crate::model::accounting::DropReason;
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable};
@@ -77,6 +78,7 @@ impl HostCore {
             state: Watched::new(None),
             watched: AtomicBool::new(false),
         });
+        tell_losses(&core.router.counters, "host", &core.options.engine.health.on_loss);
         let ticking = Arc::clone(&core);
         spawn_quiet("host", move || ticking.tell_news())
             .map_err(|e| Error::new(ErrorKind::Io, format!("no thread for the host: {e}")))?;
@@ -88,6 +90,20 @@ impl HostCore {
         let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
         let running = slots.iter().filter_map(|slot| slot.peer());
         running.map(|(_, peer)| (peer.name().to_owned(), Arc::clone(peer.connection()))).collect()
+    }
+
+    /// The requests that wait for a cartridge that is being started.
+    pub(super) fn queued(&self) -> Explanation {
+        let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+        let mut told = Explanation::default();
+        for (link, queued) in self.router.queued() {
+            let is =
+                |slot: &&Arc<Slot>| matches!(slot.state.lock().run, Run::Starting(l) if l == link);
+            let label = slots.iter().find(is).map_or("", |slot| slot.label.as_str());
+            let party = format!("cartridge `{label}`, which is being started,");
+            told.add(Explanation::of(queued.iter(), &party));
+        }
+        told
     }
 
     /// Asks the cartridges that run whether they live, again and again until the host is closed. One that

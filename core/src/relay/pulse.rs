@@ -17,12 +17,13 @@ use crate::sync::Arc;
 pub(super) type Behind = Vec<(String, Arc<Connection>)>;
 
 /// Answers a probe. Who asks what stands still is answered by a thread of its own, since those behind
-/// are asked first; they get three quarters of the time that the asker has.
+/// are asked first; they get three quarters of the time that the asker has. `behind` says who they are, and
+/// what is known here.
 pub(super) fn answer(
     connection: &Arc<Connection>,
     probe: &Frame,
     losses: &Snapshot,
-    behind: impl FnOnce() -> Behind,
+    behind: impl FnOnce() -> (Behind, Explanation),
 ) -> Result<(), Reason> {
     let mut reply = Frame::heartbeat_reply(
         probe.id,
@@ -34,9 +35,9 @@ pub(super) fn answer(
     let Some(patience) = probe.meta_u64(EXPLAIN) else {
         return connection.wire().lanes.control(reply);
     };
-    let (behind, connection) = (behind(), Arc::clone(connection));
+    let ((behind, mut told), connection) = (behind(), Arc::clone(connection));
     let spawned = spawn_quiet("explain", move || {
-        let told = explain(&behind, Duration::from_millis(patience / 4 * 3));
+        told.add(explain(&behind, Duration::from_millis(patience / 4 * 3)));
         reply.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
         let _gone = connection.wire().lanes.control(reply); // a dead link has nobody to tell
     });

@@ -10,14 +10,14 @@ use bytes::Bytes;
 use super::names::{Name, Names};
 use super::offer::{Matcher, Offer, SameTags, offered};
 use super::pulse::{self, Behind};
-use crate::account::{Counters, Explanation, Memory};
+use crate::account::{Counters, Explanation, Memory, OnLoss};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
 use crate::engine::{Engine, Peer, identify};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, NetworkPolicy};
 use crate::link::{
-    Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, read_notice,
-    socket_pair, spawn_quiet, welcome,
+    Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, losses_to_stderr,
+    read_notice, socket_pair, spawn_quiet, tell_losses, welcome,
 };
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable, peer_gone};
@@ -45,16 +45,19 @@ pub struct SwitchOptions {
     pub policy: NetworkPolicy,
     /// Which offered cap serves a cap that is asked for.
     pub matcher: Arc<dyn Matcher>,
+    /// Hears of what was lost, as [`Health::on_loss`](crate::engine::Health::on_loss).
+    pub on_loss: OnLoss,
 }
 
 impl Default for SwitchOptions {
-    /// The protocol's limits, 10 s to join, the whole network, caps with the same tags.
+    /// The protocol's limits, 10 s to join, the whole network, caps with the same tags, losses to stderr.
     fn default() -> Self {
         SwitchOptions {
             limits: Limits::default(),
             join_timeout: Duration::from_secs(10),
             policy: NetworkPolicy::Full,
             matcher: Arc::new(SameTags),
+            on_loss: losses_to_stderr(),
         }
     }
 }
@@ -123,6 +126,7 @@ impl Switch {
             owed: Arc::default(),
             closed: AtomicBool::new(false),
         };
+        tell_losses(&inner.router.counters, "switch", &inner.options.on_loss);
         Switch(Arc::new(Shut(Arc::new(inner))))
     }
 
@@ -547,7 +551,7 @@ impl Role for Link {
         }
         let Some(inner) = self.inner.upgrade() else { return Ok(()) };
         let losses = inner.router.counters.snapshot();
-        pulse::answer(connection, frame, &losses, || inner.hosts())
+        pulse::answer(connection, frame, &losses, || (inner.hosts(), Explanation::default()))
     }
 
     fn policy(&self, _frame: &Frame) -> Result<(), Reason> {

@@ -130,7 +130,7 @@ impl Role for Uplink {
         }
         let losses = connection.wire().counters.snapshot();
         pulse::answer(connection, frame, &losses, || {
-            self.host.upgrade().map(|host| host.running()).unwrap_or_default()
+            self.host.upgrade().map(|host| (host.running(), host.queued())).unwrap_or_default()
         })
     }
 

@@ -9,12 +9,12 @@ use super::names::check_names;
 use super::standing;
 use super::table::{Disposition, Refused, Table};
 use super::terminal::fitting;
-use crate::account::{Counters, StandingRequest};
+use crate::account::{Counters, StandingRequest, in_line};
 use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, Version};
-use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS, fits};
 use crate::model::accounting::fate_of;
 use crate::stream::Wire;
 use crate::sync::Arc;
@@ -170,24 +170,29 @@ impl Connection {
         }
     }
 
-    /// Everything of the live requests that stands still.
+    /// Everything of the live requests that stands still; of those in a queue, in which order.
     pub(crate) fn standings(&self) -> Vec<StandingRequest> {
         let at = now();
-        self.table.all().iter().flat_map(|exchange| exchange.standings(at)).collect()
+        let mut all: Vec<_> =
+            self.table.all().iter().flat_map(|exchange| exchange.standings(at)).collect();
+        in_line(all.iter_mut().map(|told| &mut told.standing));
+        all
     }
 
-    /// Makes a request of ours and sends its REQ, which names the request that it is made for.
+    /// Makes a request of ours and sends its REQ, which names the request that it is made for. One whose
+    /// REQ does not fit a frame is `FrameTooLarge`: nobody would ever answer it.
     pub(crate) fn call(
         &self,
         cap: &str,
         parent: Option<MessageId>,
     ) -> Result<Arc<Exchange>, Error> {
         let id = MessageId::new_random();
-        let exchange = self.register(Side::Caller, FlowKey::new(id, None), cap)?;
         let mut req = Frame::req(id, None, cap, "application/cbor");
         if let Some(parent) = parent {
             req.set_meta("parent_rid", parent);
         }
+        fits(&req, self.limits().max_frame)?;
+        let exchange = self.register(Side::Caller, FlowKey::new(id, None), cap)?;
         self.wire.send(req).inspect_err(|reason| {
             exchange.end(Err(reason.clone()));
         })?;

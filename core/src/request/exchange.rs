@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use super::children::Children;
+use super::events::Events;
 use super::names::check_names;
 use super::refused::drop_reason;
 use super::table::Summary;
@@ -23,10 +24,6 @@ use crate::wait::watched::{Watched, until};
 
 /// Streams that one request may open in one direction.
 const STREAMS: usize = 1024;
-/// Events of a request that wait to be read; the oldest is counted as dropped when more come.
-const EVENTS: usize = 1024;
-/// Bytes of text in them, likewise.
-const EVENT_BYTES: usize = 1024 * 1024;
 
 pub(crate) use crate::model::direction::Side;
 
@@ -51,8 +48,7 @@ struct State {
     /// No more inputs will open.
     body_ended: bool,
     outputs: Vec<Arc<OutputCore>>,
-    events: VecDeque<Event>,
-    event_bytes: usize,
+    events: Events,
     /// How far it is at the side that answers it.
     stage: Stage,
     /// Why a handler has to stop.
@@ -71,7 +67,6 @@ impl Default for State {
             body_ended: Default::default(),
             outputs: Default::default(),
             events: Default::default(),
-            event_bytes: Default::default(),
             stage: Stage::Queued,
             stop: Default::default(),
             ending: Default::default(),
@@ -238,6 +233,7 @@ impl Exchange {
             if state.over().is_some() {
                 return Ok(());
             }
+            state.events.works();
             if state.body_ended {
                 return Err(protocol(format!(
                     "stream {name:?} was opened after the end of the body"
@@ -321,18 +317,7 @@ impl Exchange {
     }
 
     fn event(&self, event: Event) {
-        let dropped = self.state.update(|state| {
-            state.event_bytes = state.event_bytes.saturating_add(event.text_len());
-            state.events.push_back(event);
-            let mut dropped = 0;
-            while state.events.len() > EVENTS
-                || (state.event_bytes > EVENT_BYTES && state.events.len() > 1)
-            {
-                state.take_event();
-                dropped += 1;
-            }
-            dropped
-        });
+        let dropped = self.state.update(|state| state.events.push(event, now()));
         for _ in 0..dropped {
             self.wire.counters.drop_frame(DropReason::EventUnread, FrameType::Log.name());
         }
@@ -502,6 +487,11 @@ impl Exchange {
         self.side == Side::Handler && self.state.with(|state| state.stage == Stage::Queued)
     }
 
+    /// At a caller's end, since when it has waited for a place in its handler's pool, if it does.
+    pub(super) fn pooled(&self) -> Option<Instant> {
+        self.state.with(|state| state.events.pooled().filter(|_| state.over().is_none()))
+    }
+
     /// True once it ends, whatever is still to be told of it.
     pub(super) fn is_ending(&self) -> bool {
         self.state.with(|state| state.ending.is_some())
@@ -557,7 +547,7 @@ impl Exchange {
         until(
             self,
             |exchange| &exchange.state,
-            |state| match state.take_event() {
+            |state| match state.events.take() {
                 Some(event) => Some(Some(event)),
                 None => state.end.is_some().then_some(None),
             },
@@ -577,12 +567,6 @@ impl Exchange {
 }
 
 impl State {
-    fn take_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front()?;
-        self.event_bytes = self.event_bytes.saturating_sub(event.text_len());
-        Some(event)
-    }
-
     fn streams(&self) -> (Vec<Arc<InputCore>>, Vec<Arc<OutputCore>>) {
         (self.inputs.values().cloned().collect(), self.outputs.clone())
     }

@@ -84,7 +84,10 @@ impl Exchange {
         let standings = self.standings(at);
         let standings = standings.iter().map(|request| &request.standing);
         let mut concerned = standings
-            .filter(|standing| stream.is_none_or(|name| name == standing.stream))
+            .filter(|standing| {
+                let whole = matches!(standing.cause, Cause::Queue | Cause::Pool);
+                whole || stream.is_none_or(|name| name == standing.stream)
+            })
             .peekable();
         if concerned.peek().is_none() {
             message.push_str(": none of its streams was waited on");
@@ -108,5 +111,7 @@ fn waited(standing: &Standing) -> String {
         Cause::Unread => {
             format!("{unread} values of stream {stream:?} have waited to be read for {since:.0?}")
         }
+        Cause::Queue => format!("the request has waited to be taken for {since:.0?}"),
+        Cause::Pool => format!("the request has waited for a place in a pool for {since:.0?}"),
     }
 }

@@ -3,6 +3,7 @@
 mod call;
 mod children;
 mod connection;
+mod events;
 mod exchange;
 mod keeper;
 mod limit;

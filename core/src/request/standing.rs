@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::exchange::{Exchange, Side};
 use super::table::{Ended, Figures, Summary};
 use super::terminal::Terminal;
-use crate::account::{Ending, Snapshot, StandingRequest};
+use crate::account::{Cause, Ending, Snapshot, Standing, StandingRequest};
 use crate::error::{ErrorKind, Reason};
 use crate::time::now;
 
@@ -49,10 +49,18 @@ impl Exchange {
 
     /// Everything of this request that stands still.
     pub(super) fn standings(&self, at: Instant) -> Vec<StandingRequest> {
-        let (inputs, outputs) = self.streams();
-        let standing = inputs.iter().filter_map(|input| input.standing(at));
-        let standing = standing.chain(outputs.iter().filter_map(|output| output.standing(at)));
+        let whole = |cause, since| Standing::whole(cause, at.saturating_duration_since(since));
+        let standing: Vec<_> = if self.is_queued() {
+            // That is why nobody reads what came of it.
+            (!self.is_over()).then(|| whole(Cause::Queue, self.opened)).into_iter().collect()
+        } else {
+            let (inputs, outputs) = self.streams();
+            let standing = inputs.iter().filter_map(|input| input.standing(at));
+            let standing = standing.chain(outputs.iter().filter_map(|output| output.standing(at)));
+            standing.chain(self.pooled().map(|since| whole(Cause::Pool, since))).collect()
+        };
         standing
+            .into_iter()
             .map(|standing| StandingRequest {
                 request: self.flow().id.to_string(),
                 cap: self.cap().to_owned(),

@@ -1,9 +1,9 @@
 //! Where the frames for one connection go: into its lanes, or, while it is being made, into a queue.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{Frame, FrameType};
+use crate::frame::{FlowKey, Frame, FrameType};
 use crate::request::{Connection, Passed};
 use crate::sync::Arc;
 
@@ -55,6 +55,15 @@ impl Waiting {
         }
         self.frames.push_back(frame);
         Ok(Passed::On)
+    }
+
+    /// How many frames wait, by the ids that they carry.
+    pub(super) fn by_flow(&self) -> HashMap<FlowKey, u64> {
+        let mut frames = HashMap::new();
+        for frame in &self.frames {
+            *frames.entry(frame.flow_key()).or_default() += 1;
+        }
+        frames
     }
 
     pub(crate) fn into_frames(self) -> impl Iterator<Item = Frame> {

@@ -10,7 +10,7 @@ use super::end::{End, LinkId};
 use super::port::{Port, Waiting};
 use super::table::{Ending, Noted, Refused, Route, Routes, STREAMS};
 use super::tally::Way;
-use crate::account::Counters;
+use crate::account::{Cause, Counters, Standing, StandingRequest, in_line};
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Version};
 use crate::model::accounting::DropReason;
@@ -92,6 +92,36 @@ impl Router {
     /// How many live requests `link` answers.
     pub(crate) fn load(&self, link: LinkId) -> usize {
         self.with(|routes| routes.load(link))
+    }
+
+    /// The requests that wait for connections that are being made, by connection.
+    pub(crate) fn queued(&self) -> Vec<(LinkId, Vec<StandingRequest>)> {
+        let (state, at) = (self.state.lock(), now());
+        let starting = state.ports.iter().filter_map(|(link, port)| match port {
+            Port::Starting(waiting) => Some((*link, waiting)),
+            Port::Live(_) => None,
+        });
+        let queued = starting.map(|(link, waiting)| {
+            let frames = waiting.by_flow();
+            let of_link = state.routes.of_link(link);
+            let routes = of_link.iter().filter_map(|asker| state.routes.get(*asker));
+            let routes = routes.filter(|route| route.server.link == link);
+            let mut told: Vec<_> = routes
+                .map(|route| {
+                    let since = at.saturating_duration_since(route.opened);
+                    let unread = frames.get(&route.server.flow).copied().unwrap_or_default();
+                    StandingRequest {
+                        request: route.asker.flow.id.to_string(),
+                        cap: route.cap.clone(),
+                        calls: false,
+                        standing: Standing { unread, ..Standing::whole(Cause::Queue, since) },
+                    }
+                })
+                .collect();
+            in_line(told.iter_mut().map(|told| &mut told.standing));
+            (link, told)
+        });
+        queued.filter(|(_, told)| !told.is_empty()).collect()
     }
 
     /// A REQ came from `link` and goes to `to`. Answered with ERR if it cannot.

@@ -260,6 +260,11 @@ impl Routes {
         self.index.served_as(link, id)
     }
 
+    /// The live request that `asker` asked for.
+    pub(crate) fn get(&self, asker: End) -> Option<&Route> {
+        self.live.get(&asker)
+    }
+
     pub(crate) fn live(&self) -> impl Iterator<Item = &Route> {
         self.live.values()
     }

@@ -243,6 +243,7 @@ impl InputCore {
                 chunks: state.read.chunks(),
                 window,
                 unread: u64::try_from(state.queue.len()).unwrap_or(u64::MAX),
+                ahead: 0,
             })
         })
     }

@@ -28,7 +28,7 @@ pub use sender::StreamSender;
 use crate::account::Counters;
 use crate::credit::CreditRouter;
 use crate::error::{Error, ErrorKind};
-use crate::frame::{FlowKey, Frame, HARD_MAX_FRAME, Limits, Value};
+use crate::frame::{CHUNK_HEAD, FlowKey, Frame, HARD_MAX_FRAME, Limits, SCALAR_HEAD, Value};
 use crate::link::{Alarm, Lanes};
 use crate::sync::Arc;
 use crate::wait::owed::Owed;
@@ -142,11 +142,6 @@ pub(crate) trait LiveSource: Send + Sync {
 /// What keeps a request alive: every handle of it and of its streams holds one.
 pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
 
-/// What a frame holds beside payload and metadata, at most, in bytes.
-const FRAME_HEAD: usize = 1024;
-/// What stands before the content of a scalar byte string or text, at most, in bytes.
-const SCALAR_HEAD: usize = 9;
-
 /// What the streams of one link share.
 pub(crate) struct Wire {
     pub(crate) lanes: Lanes,
@@ -163,7 +158,7 @@ impl Wire {
     /// Refuses what makes a frame too large, before any credit is taken for it.
     pub(crate) fn check_size(&self, payload: usize, meta: Option<&Value>) -> Result<(), Error> {
         let meta = meta.map_or(0, |meta| meta.encode().len());
-        let size = payload.saturating_add(meta).saturating_add(FRAME_HEAD);
+        let size = payload.saturating_add(meta).saturating_add(CHUNK_HEAD);
         if u64::try_from(size).is_ok_and(|size| size <= self.limits.max_frame.min(HARD_MAX_FRAME)) {
             return Ok(());
         }
@@ -181,7 +176,7 @@ impl Wire {
         let frame = self.limits.max_frame.min(HARD_MAX_FRAME);
         let fits = usize::try_from(frame).unwrap_or(usize::MAX);
         let agreed = usize::try_from(self.limits.max_chunk).unwrap_or(usize::MAX);
-        agreed.min(fits.saturating_sub(FRAME_HEAD + SCALAR_HEAD)).max(1)
+        agreed.min(fits.saturating_sub(CHUNK_HEAD + SCALAR_HEAD)).max(1)
     }
 
     /// Queues an uncredited frame of a flow.

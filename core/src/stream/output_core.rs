@@ -189,6 +189,7 @@ impl OutputCore {
             chunks: sent,
             window,
             unread: 0,
+            ahead: 0,
         })
     }
 

@@ -12,8 +12,8 @@ from sluicegate._block import Block
 from sluicegate._handle import Handle
 from sluicegate._wait import Deadline, wait
 
-Cause: TypeAlias = Literal["credit", "room", "unread", "data"]
-"""What a stream waits for."""
+Cause: TypeAlias = Literal["credit", "room", "unread", "data", "queue", "pool"]
+"""What a stream, or a whole request, waits for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     public let side: String
     /// The stream.
     public let stream: String
-    /// `credit`, `room`, `unread` or `data`.
+    /// `credit`, `room`, `unread`, `data`, `queue` or `pool`; the last two are of a whole request.
     public let waitsFor: String
     /// For how long, in milliseconds.
     public let sinceMilliseconds: UInt64
