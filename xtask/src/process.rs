@@ -11,7 +11,7 @@ use crate::environment::{in_ci, on_path};
 use crate::repo::Repo;
 
 /// In CI, no single program of a step may take longer than this many seconds.
-const LIMIT_IN_CI: u32 = 15 * 60;
+const LIMIT_IN_CI: u32 = 30 * 60;
 
 /// Runs `command` with this program's own input and output.
 pub fn run(command: &mut Command) -> Result<()> {

@@ -30,6 +30,8 @@ const EXIT_GRACE: Duration = Duration::from_millis(1500);
 const PIPE_GRACE: Duration = Duration::from_millis(250);
 /// How long one that broke the protocol gets to exit by itself, so that its own status is told.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long one that stopped in the middle of a frame gets to turn out to have been killed.
+const CUT_OFF: Duration = Duration::from_secs(1);
 
 /// A cartridge that an engine can call. Cheap to clone; any thread may use it.
 ///
@@ -290,7 +292,7 @@ struct Subject {
 impl Subject {
     /// A signal that was not ours ended the process.
     fn was_killed(&self) -> bool {
-        let ended = self.process.as_ref().and_then(|process| process.reap(LAST_WORDS));
+        let ended = self.process.as_ref().and_then(|process| process.reap(CUT_OFF));
         ended.is_some_and(|status| status.signal().is_some())
     }
 

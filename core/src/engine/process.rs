@@ -25,8 +25,11 @@ const TAIL: usize = 64 * 1024;
 /// How much of it an error message shows, in bytes.
 const SHOWN: usize = 2 * 1024;
 
-/// How long the end of stderr is waited for once the process has exited.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the end of stderr is waited for once the process has exited: only somebody else who holds
+/// it, or a machine that is very busy, makes it last.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long one whose link is over gets to exit by itself, so that its own status is told.
+const OBITUARY: Duration = Duration::from_secs(2);
 
 /// A command to start a cartridge or a live source with.
 #[derive(Clone, Debug)]
@@ -280,7 +283,7 @@ impl Process {
 
     /// How it ended and what it last said, for an error message.
     pub(crate) fn obituary(self: &Arc<Self>) -> String {
-        let exited = self.reap(Duration::from_millis(500));
+        let exited = self.reap(OBITUARY);
         let how = exited.map_or_else(
             || "it did not exit by itself and was killed".to_owned(),
             |status| format!("it ended with {status}"),
