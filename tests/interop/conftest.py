@@ -21,10 +21,10 @@ THEIRS = HERE / "cartridge.py"
 PYTHON = sys.executable
 ROGUE = HERE / "rogue.py"
 ASKER = HERE / "asker.py"
-LIMIT = 20.0
+LIMIT = 120.0
 """Seconds that anything at all may take."""
 
-RUN = 300.0
+RUN = 3600.0
 """Seconds after which no process of a run is left."""
 
 T = TypeVar("T")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import socket
 import subprocess
@@ -406,7 +407,7 @@ def test_what_their_runtime_says_of_an_overrun(passed: Callable[[str, str], None
     """Every chunk of the call goes to their cartridge twice: that is more than it granted."""
     ours, far = socket.socketpair()
     with ours, far, ExitStack() as stack:
-        child = stack.enter_context(process(PYTHON, THEIRS, env={"SLOW_MS": "100"}))
+        child = stack.enter_context(process(PYTHON, THEIRS, env={"SLOW_MS": "1000"}))
         e = stack.enter_context(Engine(limits=Limits(initial_credit=2), handshake_timeout=LIMIT))
         threading.Thread(target=pass_doubled, args=(far, child.stdin), daemon=True).start()
         threading.Thread(target=pass_on, args=(child.stdout, far), daemon=True).start()
@@ -424,16 +425,24 @@ def test_what_their_runtime_says_of_an_overrun(passed: Callable[[str, str], None
 
 
 def pass_doubled(source: socket.socket, target: Any) -> None:
-    """Passes frames on, the chunks of slow calls twice."""
+    """Passes frames on, the chunks of slow calls twice: four for two, and all of them at once."""
     reader, writer = FrameReader(source.makefile("rb")), FrameWriter(target)
     doubled: set[MessageId] = set()
+    together = io.BytesIO()
+    held, chunks = FrameWriter(together), 0
     with contextlib.suppress(Exception):  # one of the two ends is gone
         while (frame := reader.read()) is not None:
             if frame.cap == SLOW:
                 doubled.add(frame.id)
-            writer.write(frame)
-            if frame.frame_type == FrameType.CHUNK and frame.id in doubled:
+            if frame.frame_type != FrameType.CHUNK or frame.id not in doubled:
                 writer.write(frame)
+                continue
+            held.write(frame)
+            held.write(frame)
+            chunks += 1
+            if chunks == 2:
+                target.write(together.getvalue())
+                target.flush()
 
 
 def pass_on(source: Any, target: socket.socket) -> None:
