@@ -55,6 +55,26 @@ func Zip[A, B any](left Source[A], right Source[B]) Source[Pair[A, B]] {
 	return source[Pair[A, B]](zipped.Via(pairs))
 }
 
+// Combine groups an element of each source, in the order of the sources, until one of them ends.
+func Combine[T any](sources ...Source[T]) Source[[]T] {
+	groups := several(capi.Zip, sources)
+	if err := groups.Err(); err != nil {
+		return Source[[]T]{err: err}
+	}
+	lists, err := capi.MapList(func(a, _ any) (any, error) {
+		each := a.([]any)
+		group := make([]T, len(each))
+		for i, one := range each {
+			group[i] = as[T](one)
+		}
+		return group, nil
+	})
+	if err != nil {
+		return Source[[]T]{err: fromCore(err)}
+	}
+	return source[[]T](groups.core.Via(lists))
+}
+
 // fan joins sinks; the result is that of each, in their order.
 func fan[T, R any](sinks []Sink[T, R], join func([]*capi.Sink) (*capi.Sink, *capi.Error)) Sink[T, []R] {
 	cores := make([]*capi.Sink, len(sinks))

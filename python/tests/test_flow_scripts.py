@@ -53,7 +53,7 @@ def stage(told: Mapping[str, Any]) -> Flow[Any, Any, Any]:
 
 def number(element: Any) -> Any:
     """An element in the words of the scripts."""
-    return [number(n) for n in element] if isinstance(element, list) else str(element)
+    return [number(n) for n in element] if isinstance(element, list | tuple) else str(element)
 
 
 class Player:

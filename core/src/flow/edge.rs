@@ -336,6 +336,15 @@ impl<T> EdgeCore<T> {
         }
     }
 
+    /// What was asked for above and has not arrived: room that the producer has heard of, until it ends.
+    fn awaited(&self, buffer: Buffer) -> u64 {
+        if buffer.ended.is_some() {
+            return 0;
+        }
+        let counts = self.told != Credit::Asked && self.options.waits();
+        if counts { self.window.remaining() } else { self.gate.available() }
+    }
+
     /// Leaves no waker of `place` behind.
     pub(super) fn forget(&self, place: &mut Place) {
         self.state.forget(&mut place.key);
@@ -417,7 +426,7 @@ impl<T> EdgeOut<T> {
         let view = self.meter.view();
         view.set_held(buffer.held);
         view.set_lost(buffer.lost);
-        view.set_upstream(self.core.gate.available());
+        view.set_upstream(self.core.awaited(buffer));
     }
 }
 

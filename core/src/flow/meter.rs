@@ -191,6 +191,11 @@ impl Meter {
         self.keep(|stage| (stage.finish(), ()));
     }
 
+    /// Nothing is wanted any more: all that was counted is over.
+    pub(super) fn close(&mut self) {
+        self.keep(|stage| (stage.close().0, ()));
+    }
+
     fn keep<R>(&mut self, step: impl FnOnce(Stage) -> (Stage, R)) -> R {
         let (after, answer) = step(self.stage);
         self.stage = after;

@@ -6,6 +6,7 @@
 mod broken;
 mod futures;
 mod inner;
+mod junction;
 mod operations;
 mod pipeline;
 mod pure;

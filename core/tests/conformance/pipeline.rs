@@ -18,20 +18,20 @@ const SEEDS: u64 = 4;
 
 /// What flows: numbers, and groups behind a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Item {
+pub enum Item {
     Number(u64),
     Group(Vec<Item>),
 }
 
 impl Item {
-    fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         match self {
             Item::Number(n) => *n,
             Item::Group(_) => panic!("a group where a number was expected"),
         }
     }
 
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         match self {
             Item::Number(n) => json!(n.to_string()),
             Item::Group(items) => items.iter().map(Item::json).collect(),
@@ -39,10 +39,10 @@ impl Item {
     }
 }
 
-type Line = Flow<Item, Item>;
+pub type Line = Flow<Item, Item>;
 
-/// One stage of a script; an error if it cannot be built.
-fn stage(mut told: Object) -> Result<Result<Line, Error>, Failure> {
+/// One stage of a script, under `name`; an error if it cannot be built.
+pub fn stage(name: &str, mut told: Object) -> Result<Result<Line, Error>, Failure> {
     let built = match told.text("stage")?.as_str() {
         "map_add" => {
             let k = told.number("k")?;
@@ -66,12 +66,12 @@ fn stage(mut told: Object) -> Result<Result<Line, Error>, Failure> {
             let groups = Flow::batch(told.number("k")?);
             told.done()?;
             // What makes an item of a group is no stage of the script: its name tells it apart.
-            return Ok(groups.map(|it| it.named("it").via(Flow::map(Item::Group).named("plain"))));
+            return Ok(groups.map(|it| it.named(name).via(Flow::map(Item::Group).named("plain"))));
         }
         other => return Err(Failure::new(format!("unknown stage {other:?}"))),
     };
     told.done()?;
-    Ok(built.map(|flow| flow.named("it")))
+    Ok(built.map(|flow| flow.named(name)))
 }
 
 struct Player {
@@ -201,7 +201,7 @@ fn replay(machine: &str, script: &Script, seed: u64) -> Result<(), Failure> {
     let mut head = script.head.clone();
     let told = head.list("stages")?;
     head.done()?;
-    let told = told.into_iter().map(|told| stage(Object::from(told)?));
+    let told = told.into_iter().map(|told| stage("it", Object::from(told)?));
     let built: Result<Vec<_>, Error> =
         told.collect::<Result<Vec<_>, Failure>>()?.into_iter().collect();
     let stages = match built {

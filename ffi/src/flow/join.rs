@@ -179,10 +179,11 @@ pub unsafe extern "C" fn sluice_sink_partition(
         let chooser = Callback::take(chooser)?;
         // The choice is made in a stage of its own, whose errors fail the stream.
         let chosen = Flow::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
-        let bare = Flow::map(|(_, held): (usize, Held)| held);
+        let bare = Flow::map(|(_, held): (usize, Held)| held).named("plain");
         let branches = all(sinks, count, |sink| bare.to(sink.0.clone()))?;
         let options = fan(options)?;
         let one = CoreSink::partition_with(branches, options, |(at, _): &(usize, Held)| *at);
-        border::put_new(out, Sink(chosen.to(one).map_mat(flat).called("partition")))
+        let one = one.called("partition").map_mat(flat);
+        border::put_new(out, Sink(chosen.named("choose").to(one)))
     })
 }

@@ -9,6 +9,7 @@ From Sluicegate Require Write.ScriptsPlay Write.ScriptsLines Write.ScriptsLeavin
 From Sluicegate Require Write.ScriptsPairs Write.ScriptsActs.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
 From Sluicegate Require Write.ScriptsCalls Write.ScriptsFeed Write.ScriptsHub Write.ScriptsPipeline.
+From Sluicegate Require Write.ScriptsJunction.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope N_scope.
@@ -39,9 +40,10 @@ Definition sample : list script :=
    ScriptsCalls.direction_scripts tt ++ ScriptsCalls.relay_scripts tt ++
    ScriptsCalls.accounting_scripts tt ++
    ScriptsPipeline.named_scripts ++
-   ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]))%list.
+   ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]) ++
+   ScriptsJunction.of_each)%list.
 
-Definition anchor : N := 11099203230438488740.
+Definition anchor : N := 2076112176679838361.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "junction.h"
 #include "pipeline.h"
 
 /* How often the waiting scripts are replayed; 0, and said on stderr, if that is not a whole number from 1. */
@@ -38,18 +39,15 @@ static bool replay_way(const char *root, way way, const char *primitive, long ro
   return pure->failures + waiting.failures == 0;
 }
 
-/* Fewer than these, and a file of them has been lost. */
-enum { PIPELINE_SCRIPTS = 2000, PIPELINE_STEPS = 20000 };
-
-static bool replay_pipelines(const char *root) {
+/* The scripts of a folder whose lines and junctions are real; fewer of them, and a file has been lost. */
+static bool replay_stages(const char *root, const char *folder, unsigned scripts, unsigned steps) {
   report report;
   memset(&report, 0, sizeof report);
-  replay_folder(root, "pipeline", WAY_BLOCKING, &report);
-  printf("pipeline c: %u scripts %u steps in %d orders, %u failures\n", report.scripts, report.steps,
-         ORDERS, report.failures);
-  if (report.scripts < PIPELINE_SCRIPTS || report.steps < PIPELINE_STEPS) {
-    fprintf(stderr, "fewer pipelines than %d scripts and %d steps\n", PIPELINE_SCRIPTS,
-            PIPELINE_STEPS);
+  replay_folder(root, folder, WAY_BLOCKING, &report);
+  printf("%s c: %u scripts %u steps in %d orders, %u failures\n", folder, report.scripts,
+         report.steps, ORDERS, report.failures);
+  if (report.scripts < scripts || report.steps < steps) {
+    fprintf(stderr, "%s: fewer than %u scripts and %u steps\n", folder, scripts, steps);
     return false;
   }
   return report.failures == 0;
@@ -70,9 +68,11 @@ int main(int argc, char **argv) {
   replay_folder(argv[1], "pure", WAY_CONDVAR, &pure);
   good = replay_way(argv[1], WAY_CONDVAR, "pthread condition", rounds, &pure);
   good = replay_way(argv[1], WAY_BLOCKING, "blocking call", rounds, &pure) && good;
-  good = replay_pipelines(argv[1]) && good;
+  good = replay_stages(argv[1], "pipeline", 2000, 20000) && good;
+  good = replay_stages(argv[1], "junction", 4000, 35000) && good;
   good = broken_are_refused(argv[1]) && good;
   good = broken_pipelines_are_refused() && good;
+  good = broken_junctions_are_refused() && good;
   if (good && sluice_live_handles() != 0) {
     fprintf(stderr, "%llu handles were not released\n", (unsigned long long)sluice_live_handles());
     good = false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shown.h"
 #include "stages.h"
 
 enum { MAX_STAGES = 16 };
@@ -180,16 +181,6 @@ static bool play(player *player, const char *op, fields *step, cJSON **answer) {
   return settle(player);
 }
 
-static void add_number(cJSON *object, const char *key, uint64_t n) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, n);
-  cJSON_AddStringToObject(object, key, text);
-}
-
-static void add_text(cJSON *object, const char *key, const char *text) {
-  cJSON_AddItemToObject(object, key, text == NULL ? cJSON_CreateNull() : cJSON_CreateString(text));
-}
-
 /* The counters of each stage, in the order of the script; all 0 of one that is gone. */
 static bool add_stages(const player *player, cJSON *state) {
   cJSON *list = cJSON_AddArrayToObject(state, "stages");
@@ -200,7 +191,6 @@ static bool add_stages(const player *player, cJSON *state) {
   sluice_stages_count(stages, &count);
   for (i = 0; i < player->stages; i++) {
     sluice_stage_info found = SLUICE_STAGE_INFO_INIT;
-    cJSON *one = cJSON_CreateObject();
     char name[16];
     snprintf(name, sizeof name, "it %d", i);
     for (at = 0; at < count; at++) {
@@ -210,10 +200,7 @@ static bool add_stages(const player *player, cJSON *state) {
         break;
       }
     }
-    add_number(one, "owed", found.downstream);
-    add_number(one, "asked", found.upstream);
-    add_number(one, "held", found.held);
-    cJSON_AddItemToArray(list, one);
+    add_counters(list, found.downstream, found.upstream, found.held);
   }
   sluice_stages_release(stages);
   return true;
@@ -231,19 +218,6 @@ static bool state_of(player *player, cJSON *state) {
   player->delivered = cJSON_CreateArray();
   player->terminal = NULL;
   return add_stages(player, state);
-}
-
-/* Takes what is there over. */
-static bool same_json(const char *what, const cJSON *expected, cJSON *is) {
-  const bool good = cJSON_Compare(expected, is, true);
-  if (!good) {
-    char *wanted = cJSON_PrintUnformatted(expected), *came = cJSON_PrintUnformatted(is);
-    fail("%s: expected %.1500s, is %.1500s", what, wanted, came);
-    cJSON_free(wanted);
-    cJSON_free(came);
-  }
-  cJSON_Delete(is);
-  return good;
 }
 
 static bool perform(player *player, const cJSON *json) {

@@ -105,7 +105,7 @@ impl<T> Branch<T> {
     fn leave(&mut self) {
         self.gone = true;
         self.line = None;
-        self.meter.finish();
+        self.meter.close();
     }
 
     /// Elements it can take now.

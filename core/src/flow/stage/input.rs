@@ -13,6 +13,8 @@ pub(in crate::flow) struct Input<T> {
     up: Option<Up<T>>,
     meter: Meter,
     held: Kept<Option<T>>,
+    /// What the upstream failed with, while an element stands before that.
+    failure: Option<Error>,
 }
 
 /// How an input stands.
@@ -35,7 +37,7 @@ impl<T: Send> Input<T> {
     /// The same, asking for as many as are asked for below, up to `room`.
     pub(in crate::flow) fn with_room(build: &mut Build, kind: &str, up: Up<T>, room: u64) -> Self {
         let meter = build.meter(kind, Stage::each(room).expect("room for one at least"));
-        Input { up: Some(up), meter, held: Kept::default() }
+        Input { up: Some(up), meter, held: Kept::default(), failure: None }
     }
 
     pub(in crate::flow) fn name(&self) -> &str {
@@ -76,7 +78,9 @@ impl<T: Send> Input<T> {
             if self.held.is_some() {
                 return Look::Held;
             }
-            let Some(up) = &mut self.up else { return Look::Over };
+            let Some(up) = &mut self.up else {
+                return self.failure.take().map_or(Look::Over, Look::Failed);
+            };
             match up.poll(context) {
                 Poll::Pending => return Look::Waits,
                 Poll::Ready(Signal::Next(element)) => {
@@ -88,6 +92,27 @@ impl<T: Send> Input<T> {
                 Poll::Ready(Signal::Fail(error)) => {
                     self.cancel();
                     return Look::Failed(error);
+                }
+            }
+        }
+    }
+
+    /// Has the stages above go on while it holds an element that cannot leave: a page fills itself, an
+    /// end is heard, and told once the element has left.
+    pub(in crate::flow) fn look_past(&mut self, context: &mut Context<'_>) {
+        while self.held.is_some()
+            && !self.meter.awaits() // there is no room for what would come
+            && let Some(up) = &mut self.up
+        {
+            match up.poll(context) {
+                Poll::Pending => return,
+                Poll::Ready(Signal::Next(_)) => {
+                    let _unasked_is_counted = self.meter.arrive();
+                }
+                Poll::Ready(Signal::Complete) => self.cancel(),
+                Poll::Ready(Signal::Fail(error)) => {
+                    self.cancel();
+                    self.failure = Some(error);
                 }
             }
         }

@@ -37,6 +37,8 @@ where
                 return Poll::Ready(end.map_or(Signal::Complete, Signal::Fail));
             }
             None if !self.left.wanted() || !self.left.holds() || !self.right.holds() => {
+                self.left.look_past(context);
+                self.right.look_past(context);
                 return Poll::Pending;
             }
             None => {}
@@ -78,6 +80,7 @@ impl<T: Send> Upstream<Vec<T>> for Combine<T> {
             return Poll::Ready(Signal::Complete);
         }
         if !self.0.iter().all(|input| input.wanted() && input.holds()) {
+            self.0.iter_mut().for_each(|input| input.look_past(context));
             return Poll::Pending;
         }
         Poll::Ready(Signal::Next(self.0.iter_mut().map(Input::take).collect()))

@@ -59,7 +59,10 @@ impl<T: Send> Turns<T> {
         match signal {
             Some(signal) => Poll::Ready(signal),
             None if self.inputs.is_empty() => Poll::Ready(Signal::Complete),
-            None => Poll::Pending,
+            None => {
+                self.inputs.iter_mut().for_each(|input| input.look_past(context));
+                Poll::Pending
+            }
         }
     }
 
@@ -187,10 +190,12 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
     /// at once.
     #[must_use]
     pub fn merge_prefer_all(sources: Vec<Source<T, M>>) -> Source<T, Vec<M>> {
+        let origin = Origin::all(sources.iter().map(Source::origin), false);
         Source::from_make(move |build| {
             let (inputs, mats) = make_all(build, "merge_prefer", 1, &sources)?;
             Ok((Box::new(Turns::new(inputs, true)), mats))
         })
+        .from(origin)
     }
 
     /// All elements of the first source, then those of the next. A later source is made with the
