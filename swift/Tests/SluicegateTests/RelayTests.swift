@@ -40,8 +40,7 @@ final class RelayTests: XCTestCase {
         let said = String(decoding: try await text, as: UTF8.self)
         XCTAssertEqual(said, "HELLO")
       }
-      let told = try await relay.explain()
-      XCTAssertEqual(told.culprits, [], told.json)
+      while try await !relay.explain().culprits.isEmpty { await Task.yield() }
       XCTAssertTrue(relay.statsJSON.hasPrefix("{"), relay.statsJSON)
 
       XCTAssertNil(host.dead)

@@ -79,8 +79,9 @@ static void a_call_goes_through_a_switch_and_a_host(void) {
   CHECK(says(item, CAP_ECHO));
   CHECK_OK(sluice_switch_stats(relay, &item));
   CHECK(says(item, "\"total_registered\":"));
-  CHECK_OK(sluice_switch_explain(relay, &item));
-  CHECK(says(item, "\"culprits\":[]"));
+  do { /* what has ended is forgotten a moment later */
+    CHECK_OK(sluice_switch_explain(relay, &item));
+  } while (!says(item, "\"culprits\":[]"));
   CHECK_OK(sluice_host_stats(host, &item));
   CHECK(says(item, "\"overruns_total\":0"));
   do { /* a cartridge that is busy may be late with its answer */
@@ -132,8 +133,14 @@ static void what_stands_still_is_told(void) {
   CHECK_STATUS(SLUICE_TIMED_OUT, sluice_engine_next_stall(engine, 0, &told));
   CHECK_OK_ERR(sluice_peer_call(peer, CAP_FOREVER, SLUICE_NUL, &call, &err), err);
   CHECK_OK_ERR(sluice_call_output(call, WAIT_MS, &output, &err), err);
-  CHECK_OK(sluice_engine_next_stall(engine, WAIT_MS, &told));
-  CHECK_OK(sluice_item_text(told, &json, &len));
+  for (bool unread = false; !unread;) { /* it may stand in a queue before it begins */
+    CHECK_OK(sluice_engine_next_stall(engine, WAIT_MS, &told));
+    CHECK_OK(sluice_item_text(told, &json, &len));
+    unread = strstr(json, "\"waits_for\":\"unread\"") != NULL;
+    if (!unread) {
+      CHECK_OK(sluice_item_release(told));
+    }
+  }
   CHECK_OK(sluice_explanation_text(json, len, &item));
   CHECK(says(item, "HOLDS THE OTHERS UP: this process has not read stream"));
   CHECK_OK(sluice_call_id(call, &id, NULL));
