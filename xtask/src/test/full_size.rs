@@ -26,6 +26,10 @@ pub fn test(repo: &Repo) -> Result<()> {
         let mut stages = repo.command("cargo");
         stages.args(["test", "--quiet", "--release", "-p", "sluicegate", "--test", "flow_stages"]);
         told("stages", stages)?;
+        let mut races = repo.command("cargo");
+        races.args(["test", "--quiet", "--release", "-p", "sluicegate", "--test", "flow_promise"]);
+        races.arg("hz_s17");
+        told("races of promises", races)?;
         feed.join().map_err(|_| anyhow!("the thread of the live feed panicked"))?
     })
 }
