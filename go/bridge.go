@@ -12,4 +12,5 @@ func init() {
 	bridge.Input = func(stream any) *capi.Input { return stream.(*InputStream).core }
 	bridge.Output = func(stream any) *capi.Output { return stream.(*OutputStream).core }
 	bridge.Feed = func(feed any) *capi.Feed { return feed.(*Feed).core }
+	bridge.Engine = func(engine any) *capi.Engine { return engine.(*Engine).core }
 }

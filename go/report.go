@@ -98,7 +98,29 @@ type Explanation struct {
 	Silent []string `json:"silent"`
 	// Culprits are those of Standing that hold the others up.
 	Culprits []Standing `json:"culprits"`
-	text     string
+	// Stages are those of the scopes that tell the engine: see Scope.Tell of package flow.
+	Stages []StageStanding `json:"stages"`
+	text   string
+}
+
+// A StageStanding is how one stage of a scope stands. Its figures are in elements.
+type StageStanding struct {
+	Scope string `json:"scope"`
+	Stage string `json:"stage"`
+	// Downstream was asked for below and not handed down yet; Upstream was asked for above and has not
+	// arrived; Held has arrived and not left.
+	Downstream uint64 `json:"downstream"`
+	Upstream   uint64 `json:"upstream"`
+	Held       uint64 `json:"held"`
+	// Passed was handed down so far; Late came after the end and was dropped; Lost was discarded by an
+	// overflow strategy.
+	Passed uint64 `json:"passed"`
+	Late   uint64 `json:"late"`
+	Lost   uint64 `json:"lost"`
+	// WaitsFor is consumer, source or itself.
+	WaitsFor string `json:"waits_for"`
+	// Says has it in words.
+	Says string `json:"says"`
 }
 
 // A Standing is one stream that stands still.
@@ -143,7 +165,7 @@ func explained(text string) Explanation {
 // JSON answers the explanation as every language writes it.
 func (x Explanation) JSON() json.RawMessage {
 	if x.text == "" {
-		return json.RawMessage(`{"standing":[],"silent":[],"culprits":[]}`)
+		return json.RawMessage(`{"standing":[],"silent":[],"culprits":[],"stages":[]}`)
 	}
 	return json.RawMessage(x.text)
 }

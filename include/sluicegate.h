@@ -44,6 +44,7 @@
  *   sluice_outlet      sluice_run_outlet           you                 any number        _recv
  *   sluice_subscriber  sluice_run_subscriber       you                 any number        _signal, _expect_...
  *   sluice_kill_switch sluice_run_kill_switch      you                 any number        none
+ *   sluice_shuffle     sluice_shuffle_new          you                 any number        none
  *   sluice_hub         sluice_run_hub              you                 any number        none
  *   sluice_merge_hub   sluice_run_merge_hub        you                 any number        none
  *   sluice_listeners   sluice_hub_listeners        you                 any number        none
@@ -103,6 +104,7 @@
 #define SLUICE_FEED_META_INIT { (uint32_t)sizeof(sluice_feed_meta), 0, 0, 0, 0, 0 }
 #define SLUICE_EDGE_OPTIONS_INIT \
   { (uint32_t)sizeof(sluice_edge_options), SLUICE_OVERFLOW_BACKPRESSURE, 16, UINT64_MAX }
+#define SLUICE_FAULTS_INIT { (uint32_t)sizeof(sluice_faults), false, 0, 0, UINT64_MAX, NULL }
 #define SLUICE_STAGE_INFO_INIT { (uint32_t)sizeof(sluice_stage_info), NULL, 0, 0, 0, 0, 0, 0 }
 #define SLUICE_LISTENER_INFO_INIT { (uint32_t)sizeof(sluice_listener_info), NULL, 0, 0, 0 }
 #define SLUICE_CAP_INFO_INIT \
@@ -793,6 +795,16 @@ typedef struct sluice_sender sluice_sender;
  * A cartridge's connection to its host.
  */
 typedef struct sluice_session sluice_session;
+
+/**
+ * Links whose reads and writes change places: one at a time, in an order of their own.
+ *
+ * Each read or write of a link stands one to three places behind its last one, as the seed of its faults
+ * decides, and the one that is furthest in front goes next. While each link has something to do, the
+ * order follows from the seeds alone. One that has nothing to do is waited for no longer than the limit;
+ * after that the others go on as they come, which no seed decides.
+ */
+typedef struct sluice_shuffle sluice_shuffle;
 
 /**
  * A blueprint with one input. Immutable, as sluice_source is.
@@ -1494,6 +1506,25 @@ typedef struct {
 } sluice_chooser;
 
 /**
+ * Says whether an element goes round a loop once more or leaves it. See sluice_mapper.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Not NULL. Writes to `out` what goes on in the element's place, and true to `out_again`, which
+   * holds false before, if that goes round once more.
+   */
+  int32_t (*call)(void *ctx, void *value, sluice_element *out, bool *out_again, sluice_error **err);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_looper;
+
+/**
  * Makes a last element of a failure, or none. See sluice_mapper.
  */
 typedef struct {
@@ -1534,6 +1565,37 @@ typedef struct {
    */
   void (*release)(void *ctx);
 } sluice_fd_opener;
+
+/**
+ * What goes wrong with a link, in each direction by itself, all drawn from one seed. Begin with
+ * SLUICE_FAULTS_INIT: nothing.
+ */
+typedef struct {
+  /**
+   * Set by SLUICE_FAULTS_INIT.
+   */
+  uint32_t struct_size;
+  /**
+   * Reads and writes take a part of what they could, one byte at least.
+   */
+  bool splits;
+  /**
+   * What they are drawn from. The same seed gives the same faults.
+   */
+  uint64_t seed;
+  /**
+   * Microseconds that each read and write waits first, at most.
+   */
+  uint64_t delay_micros;
+  /**
+   * After so many bytes in one direction the link ends, in both, wherever that is; UINT64_MAX: never.
+   */
+  uint64_t cut_after;
+  /**
+   * Links that it changes places with; NULL: none.
+   */
+  const sluice_shuffle *shuffle;
+} sluice_faults;
 
 /**
  * The figures of one who listens, in elements. Begin with SLUICE_LISTENER_INFO_INIT.
@@ -5284,6 +5346,18 @@ sluice_status sluice_scope_explain(const sluice_scope *scope,
 sluice_status sluice_scope_explain_text(const sluice_scope *scope, sluice_item **out);
 
 /**
+ * Has sluice_engine_explain tell of the stages of this scope too, for as long as the scope lives: beside
+ * what it says of streams there is "stages", an array with "scope" (its name), what sluice_scope_explain
+ * says of each stage, and "says", the same in words. Again for the same engine, it changes nothing.
+ *
+ * engine   stays yours
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_scope_tell(const sluice_scope *scope,
+                                const sluice_engine *engine);
+
+/**
  * Every stage that runs now, in the order they were made.
  *
  * out      the list, yours to release
@@ -5789,6 +5863,29 @@ sluice_status sluice_flow_group_by(uint64_t max_groups,
                                    sluice_error **err);
 
 /**
+ * Each element through a flow, again and again, until a function lets it out. What goes round once
+ * more does so behind what waits there. At most `capacity` elements are in the loop, and another is
+ * asked for above only while there is a free place, so the loop never waits for itself. Ends once what
+ * is above has ended and nothing is left in the loop, or when the flow ends. Nothing of the flow is kept
+ * in sluice_run.
+ *
+ * capacity  elements, at least 1
+ * flow      makes exactly one element of each, as map, scan, tap, map_parallel, throttle, delay and
+ *           buffer do; stays yours
+ * looper    is shown each element that the flow makes; taken over
+ * out       the blueprint, yours to release
+ * err       may be NULL
+ * returns   SLUICE_OK | SLUICE_PLAN_REFUSED: a capacity of 0, which is a cycle without a buffer, or a flow
+ *           that may make more or fewer elements than it is given | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_flow_feedback(uint64_t capacity,
+                                   const sluice_flow *flow,
+                                   const sluice_looper *looper,
+                                   sluice_flow **out,
+                                   sluice_error **err);
+
+/**
  * At most so many elements in each time on average, and at most `burst` at once after a pause. What is
  * too fast waits above.
  *
@@ -5996,49 +6093,56 @@ sluice_status sluice_source_concat(const sluice_source *const *sources,
 /**
  * Every element to every sink. Waits for the slowest, by the edge in front of each.
  *
- * sinks    count of them, at least 1; stay yours
- * options  the edges; NULL: the default ones
- * out      the blueprint, yours to release; a run of it has the results of all, in this order
- * err      may be NULL
- * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
- * threads  any number at once; does not wait
+ * sinks           count of them, at least 1; stay yours
+ * options         the edges; NULL: the default ones
+ * end_with_first  a sink that cancels ends all of them: the others complete. Otherwise they go on, and
+ *                 what is above is cancelled with the last
+ * out             the blueprint, yours to release; a run of it has the results of all, in this order
+ * err             may be NULL
+ * returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads         any number at once; does not wait
  */
 sluice_status sluice_sink_broadcast(const sluice_sink *const *sinks,
                                     size_t count,
                                     const sluice_edge_options *options,
+                                    bool end_with_first,
                                     sluice_sink **out,
                                     sluice_error **err);
 
 /**
  * Each element to one sink that has room, in turn.
  *
- * sinks    count of them, at least 1; stay yours
- * options  the edges; NULL: the default ones
- * out      the blueprint, yours to release; a run of it has the results of all, in this order
- * err      may be NULL
- * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
- * threads  any number at once; does not wait
+ * sinks           count of them, at least 1; stay yours
+ * options         the edges; NULL: the default ones
+ * end_with_first  as in sluice_sink_broadcast
+ * out             the blueprint, yours to release; a run of it has the results of all, in this order
+ * err             may be NULL
+ * returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads         any number at once; does not wait
  */
 sluice_status sluice_sink_balance(const sluice_sink *const *sinks,
                                   size_t count,
                                   const sluice_edge_options *options,
+                                  bool end_with_first,
                                   sluice_sink **out,
                                   sluice_error **err);
 
 /**
  * Each element to the sink of the number that a function says.
  *
- * sinks    count of them, at least 1; stay yours
- * options  the edges; NULL: the default ones
- * chooser  taken over
- * out      the blueprint, yours to release; a run of it has the results of all, in this order
- * err      may be NULL
- * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
- * threads  any number at once; does not wait
+ * sinks           count of them, at least 1; stay yours
+ * options         the edges; NULL: the default ones
+ * end_with_first  as in sluice_sink_broadcast
+ * chooser         taken over
+ * out             the blueprint, yours to release; a run of it has the results of all, in this order
+ * err             may be NULL
+ * returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads         any number at once; does not wait
  */
 sluice_status sluice_sink_partition(const sluice_sink *const *sinks,
                                     size_t count,
                                     const sluice_edge_options *options,
+                                    bool end_with_first,
                                     const sluice_chooser *chooser,
                                     sluice_sink **out,
                                     sluice_error **err);
@@ -6871,6 +6975,75 @@ sluice_status sluice_manual_expect_demand(const sluice_manual *manual,
 sluice_status sluice_manual_expect_cancel(const sluice_manual *manual,
                                           int64_t timeout_ms,
                                           sluice_error **err);
+
+/**
+ * Makes a shuffle, without links.
+ *
+ * limit_micros  microseconds that a read or write waits for other links at most
+ * out           the shuffle, yours to release
+ * returns       SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads       any number at once; does not wait
+ */
+sluice_status sluice_shuffle_new(uint64_t limit_micros, sluice_shuffle **out);
+
+/**
+ * Takes the reference away. Its links live on.
+ *
+ * shuffle  may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT (not alive) | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_shuffle_release(sluice_shuffle *shuffle);
+
+/**
+ * A socket that leads to another, with faults on the way: hand it to sluice_engine_attach,
+ * sluice_cartridge_serve_fds and the like in place of that one. Two threads carry the bytes until both
+ * ends are closed.
+ *
+ * faults   borrowed; NULL: none
+ * fd       a connected stream socket that blocks; taken over, also if this call fails
+ * out      the descriptor, yours to close or to hand on
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_IO: the system has no socket or thread left | SLUICE_INVALID_ARGUMENT |
+ *          SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_faults_link(const sluice_faults *faults,
+                                 int fd,
+                                 int *out,
+                                 sluice_error **err);
+
+/**
+ * The seed of a test: what the variable SLUICEGATE_SEED says, in decimal, or a new one. What it decides is
+ * drawn from it by sluice_seed_fork; a test that fails says sluice_seed_print.
+ *
+ * err      may be NULL
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: the variable is no number, and the schedule that was asked
+ *          for is not replaced by another
+ * threads  any number at once, while none changes the environment; does not wait
+ */
+sluice_status sluice_seed(uint64_t *out,
+                          sluice_error **err);
+
+/**
+ * A number of its own for `what`, out of a seed: the same each time and in every language, and nothing
+ * like that of another name.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_seed_fork(uint64_t seed,
+                               const char *what,
+                               size_t what_len,
+                               uint64_t *out);
+
+/**
+ * Writes to stderr how to run the schedule of a seed again. For a test that fails.
+ *
+ * returns  SLUICE_OK
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_seed_print(uint64_t seed);
 
 /**
  * Takes a reference away.

@@ -375,3 +375,49 @@ fn a_refused_run_leaves_nothing_at_a_hub() -> Result<(), Error> {
     assert_eq!(scope.running(), 0);
     Ok(())
 }
+
+/// What a function has captured: it throws when it goes; how many have gone.
+struct Throws(Arc<AtomicU64>);
+
+impl Throws {
+    fn pass<T>(&self, value: T) -> T {
+        assert!(self.0.load(Ordering::SeqCst) < 7, "this one is still there");
+        value
+    }
+}
+
+impl Drop for Throws {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("a function that throws when it goes");
+    }
+}
+
+/// Several of one run, so that one throws while another one's throw is on its way: that must not end
+/// the process.
+#[test]
+fn functions_that_throw_when_they_go_take_nothing_along() {
+    for run_ends_first in [true, false] {
+        let gone = Arc::new(AtomicU64::new(0));
+        let [a, b, c, d, e, f, g] = [(); 7].map(|()| Throws(Arc::clone(&gone)));
+        let scope = Scope::stepped("test", 1);
+        let graph = Source::unfold(0_u64, move |n| Ok(Some(a.pass((n + 1, n)))))
+            .map(move |n| b.pass(n))
+            .filter(move |_| c.pass(true))
+            .take(3)
+            .conflate(move |n| d.pass(n), move |sum, n| e.pass(sum + n))
+            .to_mat(Sink::fold(0, move |sum, n| f.pass(sum + n)), move |_, done| g.pass(done));
+        let done = graph.run(&scope).expect("runs");
+        if run_ends_first {
+            scope.settle();
+            assert_eq!(gone.load(Ordering::SeqCst), 0, "the blueprint has them");
+            drop(graph);
+        } else {
+            drop(graph);
+            scope.settle();
+        }
+        assert_eq!(done.blocking_wait_timeout(Duration::from_secs(60)).expect("ends"), 3);
+        assert_eq!(scope.running(), 0);
+        assert_eq!(gone.load(Ordering::SeqCst), 7, "each once, run first: {run_ends_first}");
+    }
+}

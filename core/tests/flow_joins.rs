@@ -329,3 +329,77 @@ fn flows_between_a_fan_out_and_a_merge_lose_nothing() {
     assert_eq!(all.len(), 50);
     scope.shutdown(SOON).expect("the endless source was cancelled");
 }
+
+#[test]
+fn concat_all_takes_one_source_after_the_other_and_keeps_what_all_materialise() {
+    let scope = Scope::stepped("test", 1);
+    let parts =
+        vec![Source::<i32, _>::strict_probe(), Source::strict_probe(), Source::strict_probe()];
+    let graph = Source::concat_all(parts).to_mat(Sink::probe(), |parts, end| (parts, end));
+    let (parts, end) = graph.run(&scope).expect("runs");
+    end.request(3);
+    scope.settle();
+    let demand = || parts.iter().map(|part| part.control().demand()).collect::<Vec<_>>();
+    assert_eq!(demand(), [3, 0, 0], "nothing of a source whose turn it is not");
+    assert_eq!(parts[0].control().try_offer(1), Ok(Offer::Enqueued));
+    parts[0].send_complete();
+    parts[1].send_complete();
+    scope.settle();
+    end.expect_next(1);
+    assert_eq!(demand()[2], 2, "what is still wanted, of the first that has not ended");
+    parts[2].send_error(Error::new(ErrorKind::Io, "gone"));
+    scope.settle();
+    assert_eq!(end.expect_error().message(), "gone");
+
+    let none = Source::<i32, ()>::concat_all(vec![]).to(Sink::collect()).run(&scope);
+    scope.settle();
+    assert!(none.expect("runs").blocking_wait_timeout(SOON).expect("ends").is_empty());
+}
+
+#[test]
+fn merge_prefer_all_takes_the_first_source_before_the_others_which_take_turns() {
+    let scope = Scope::stepped("test", 1);
+    let parts =
+        vec![Source::<i32, _>::manual(edge(4)), Source::manual(edge(4)), Source::manual(edge(4))];
+    let graph = Source::merge_prefer_all(parts).to_mat(Sink::probe(), |parts, end| (parts, end));
+    let (parts, end) = graph.run(&scope).expect("runs");
+    scope.settle();
+    for (part, first) in parts.iter().zip([10, 20, 30]) {
+        (first..first + 2).for_each(|n| assert_eq!(part.try_offer(n), Ok(Offer::Enqueued)));
+    }
+    end.request(6);
+    scope.settle();
+    let came: Vec<_> = (0..6).map(|_| end.expect_any()).collect();
+    assert_eq!(came[..2], [10, 11]);
+    let turns: Vec<_> = came[2..].iter().map(|n| n / 10).collect();
+    assert!(turns == [2, 3, 2, 3] || turns == [3, 2, 3, 2], "{came:?}");
+    parts.iter().for_each(|part| assert!(part.complete()));
+    scope.settle();
+    end.expect_complete();
+
+    let none = Source::<i32, ()>::merge_prefer_all(vec![]).to(Sink::collect()).run(&scope);
+    scope.settle();
+    assert!(none.expect("runs").blocking_wait_timeout(SOON).expect("ends").is_empty());
+}
+
+#[test]
+fn an_error_of_try_zip_with_fails_the_stream_and_cancels_both_sides() {
+    let scope = Scope::stepped("test", 1);
+    let below = |a: i32, b: i32| match a + b {
+        sum if sum < 10 => Ok(sum),
+        _ => Err(Error::new(ErrorKind::Malformed, "too much")),
+    };
+    let graph = Source::<i32, _>::manual(edge(4))
+        .try_zip_with(Source::iter([1, 2, 8, 4]), below)
+        .to_mat(Sink::probe(), |left, end| (left, end));
+    let (left, end) = graph.run(&scope).expect("runs");
+    end.request(9);
+    (1..5).for_each(|n| assert_eq!(left.try_offer(n), Ok(Offer::Enqueued)));
+    scope.settle();
+    end.expect_next(2).expect_next(4);
+    let error = end.expect_error();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert_eq!(error.message(), "stage \"zip_with\": too much");
+    assert!(left.is_over(), "cancelled above");
+    assert_eq!(scope.running(), 0);
+}

@@ -6,8 +6,8 @@ mod support;
 use std::io::{Cursor, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -65,42 +65,76 @@ fn a_cut_comes_after_its_byte_at_both_ends() {
     }
 }
 
-#[test]
-fn operations_of_shuffled_links_change_places_and_none_is_lost() {
-    let shuffle = Shuffle::new(Duration::from_millis(200));
-    let begin = Arc::new(Barrier::new(3));
-    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seed = testkit::seed();
-    let threads: Vec<_> = (0..3_u64)
-        .map(|link| {
-            struct Note(u64, Arc<std::sync::Mutex<Vec<u64>>>);
-            impl Write for Note {
-                fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-                    self.1.lock().expect("sound").push(self.0);
-                    Ok(bytes.len())
-                }
+/// The order in which links, each with 50 operations, have their turns.
+fn order(seed: &Seed, links: &[&'static str]) -> Vec<&'static str> {
+    struct Note(&'static str, Arc<std::sync::Mutex<Vec<&'static str>>>);
+    impl Write for Note {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.1.lock().expect("sound").push(self.0);
+            Ok(bytes.len())
+        }
 
-                fn flush(&mut self) -> std::io::Result<()> {
-                    Ok(())
-                }
-            }
-            let faults = Faults::new(seed.fork(&link.to_string())).shuffled(&shuffle);
-            let mut writer = faults.apply(Note(link, Arc::clone(&order)));
-            let begin = Arc::clone(&begin);
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let shuffle = Shuffle::new(Duration::MAX);
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let writers: Vec<_> = links
+        .iter()
+        .map(|&link| {
+            let faults = Faults::new(seed.fork(link)).shuffled(&shuffle);
+            faults.apply(Note(link, Arc::clone(&order)))
+        })
+        .collect();
+    let threads: Vec<_> = writers
+        .into_iter()
+        .map(|mut writer| {
             thread::spawn(move || {
-                begin.wait();
                 (0..50).for_each(|_| writer.write_all(b"x").expect("written"));
             })
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     let order = order.lock().expect("sound");
-    for link in 0..3 {
-        assert_eq!(order.iter().filter(|other| **other == link).count(), 50);
-    }
-    // One after the other changes places twice. Here each lets others pass two times of three.
-    let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!(changes >= 25, "{changes} of 149: {order:?}");
+    order.clone()
+}
+
+#[test]
+fn the_seed_decides_the_order_of_shuffled_links_that_all_have_something_to_do() {
+    within(SOON * 6, "shuffled links", || {
+        let seed = testkit::seed();
+        let links = ["0", "1", "2"];
+        let first = order(&seed, &links);
+        for _ in 0..20 {
+            assert_eq!(order(&seed, &links), first, "the same seed, the same order");
+        }
+        for link in links {
+            assert_eq!(first.iter().filter(|other| **other == link).count(), 50);
+        }
+        // The same as in every language.
+        assert_eq!(order(&Seed::fixed(0), &["a", "b"])[..16].concat(), "babbaabababbabab");
+        // One after the other changes places twice.
+        let orders: Vec<_> = (0..20).map(|n| order(&Seed::fixed(n), &links)).collect();
+        let changes = |order: &[&str]| order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(orders.iter().all(|order| changes(order) > 50), "{orders:?}");
+        assert!(orders.windows(2).all(|pair| pair[0] != pair[1]), "another seed, another order");
+    });
+}
+
+#[test]
+fn a_link_that_has_nothing_to_do_is_waited_for_no_longer_than_the_limit() {
+    within(SOON * 6, "a link beside an idle one", || {
+        let shuffle = Shuffle::new(Duration::from_millis(1));
+        let idle = Faults::new(1).shuffled(&shuffle).apply(std::io::sink());
+        let mut written = Vec::new();
+        let mut writer = Faults::new(2).shuffled(&shuffle).apply(&mut written);
+        (0..20).for_each(|_| writer.write_all(b"x").expect("written"));
+        drop(idle); // and one that has left is not waited for at all
+        (0..20).for_each(|_| writer.write_all(b"x").expect("written"));
+        drop(writer);
+        assert_eq!(written.len(), 40);
+    });
 }
 
 #[test]

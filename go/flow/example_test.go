@@ -95,6 +95,24 @@ func ExamplePages() {
 	// [1a 1b 2a] <nil>
 }
 
+// Even numbers go round again as their half, until they are odd.
+func ExampleFeedback() {
+	scope, err := flow.NewScope("example")
+	if err != nil {
+		panic(err)
+	}
+	defer scope.Close()
+	halve := flow.Map(func(n int) flow.Round[int, string] {
+		if n%2 == 0 {
+			return flow.Again[string](n / 2)
+		}
+		return flow.Out[int](fmt.Sprint("odd ", n))
+	})
+	odd := flow.Via(flow.Of(12, 5), flow.Feedback(1, halve))
+	fmt.Println(odd.Collect(context.Background(), scope))
+	// Output: [odd 3 odd 5] <nil>
+}
+
 func ExampleToWriter() {
 	scope, err := flow.NewScope("example")
 	if err != nil {

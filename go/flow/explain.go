@@ -2,6 +2,9 @@ package flow
 
 import (
 	"encoding/json"
+
+	"github.com/sluicegate/sluicegate/go"
+	"github.com/sluicegate/sluicegate/go/internal/bridge"
 )
 
 // A WaitsFor says whom a stage waits for.
@@ -72,3 +75,7 @@ func (s *Scope) Explain() Explanation {
 	}
 	return e
 }
+
+// Tell has [sluicegate.Engine.Explain] tell of the stages of this scope too, for as long as the scope
+// lives: see [sluicegate.Explanation.Stages]. Again for the same engine, it changes nothing.
+func (s *Scope) Tell(engine *sluicegate.Engine) { s.core.Tell(bridge.Engine(engine)) }

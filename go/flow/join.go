@@ -95,20 +95,36 @@ func fan[T, R any](sinks []Sink[T, R], join func([]*capi.Sink) (*capi.Sink, *cap
 	return Sink[T, []R]{core, take, fromCore(err)}
 }
 
+// FanOptions say how [Broadcast], [Balance] and [Partition] are joined to their sinks. The zero value is
+// the default.
+type FanOptions struct {
+	// Edge is the queue in front of each sink. A limit in bytes has no effect there.
+	Edge EdgeOptions
+	// EndWithFirst has a sink that cancels end all of them: the others complete. Otherwise they go on, and
+	// the source is cancelled with the last.
+	EndWithFirst bool
+}
+
 // Broadcast gives every element to every sink. It waits for the slowest, by the edge in front of each.
-func Broadcast[T, R any](edge EdgeOptions, sinks ...Sink[T, R]) Sink[T, []R] {
-	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Broadcast(all, edge.core()) })
+func Broadcast[T, R any](options FanOptions, sinks ...Sink[T, R]) Sink[T, []R] {
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) {
+		return capi.Broadcast(all, options.Edge.core(), options.EndWithFirst)
+	})
 }
 
 // Balance gives each element to one sink that has room, in turn.
-func Balance[T, R any](edge EdgeOptions, sinks ...Sink[T, R]) Sink[T, []R] {
-	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Balance(all, edge.core()) })
+func Balance[T, R any](options FanOptions, sinks ...Sink[T, R]) Sink[T, []R] {
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) {
+		return capi.Balance(all, options.Edge.core(), options.EndWithFirst)
+	})
 }
 
 // Partition gives each element to the sink of the number that choose answers.
-func Partition[T, R any](edge EdgeOptions, choose func(T) int, sinks ...Sink[T, R]) Sink[T, []R] {
+func Partition[T, R any](options FanOptions, choose func(T) int, sinks ...Sink[T, R]) Sink[T, []R] {
 	f := one(func(in T) (int, error) { return choose(in), nil })
-	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) { return capi.Partition(all, edge.core(), f) })
+	return fan(sinks, func(all []*capi.Sink) (*capi.Sink, *capi.Error) {
+		return capi.Partition(all, options.Edge.core(), options.EndWithFirst, f)
+	})
 }
 
 // HubOptions say what a hub holds. The zero value is 16 elements and no replay.

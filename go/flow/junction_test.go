@@ -74,12 +74,12 @@ type ends = []*flow.Subscriber[any]
 func fork(kind string, sinks []flow.Sink[any, *flow.Subscriber[any]]) (flow.Sink[any, ends], error) {
 	switch kind {
 	case "broadcast":
-		return flow.Broadcast(flow.EdgeOptions{}, sinks...), nil
+		return flow.Broadcast(flow.FanOptions{}, sinks...), nil
 	case "balance":
-		return flow.Balance(flow.EdgeOptions{}, sinks...), nil
+		return flow.Balance(flow.FanOptions{}, sinks...), nil
 	case "partition":
 		choose := func(x any) int { return int(x.(uint64) % uint64(len(sinks))) }
-		return flow.Partition(flow.EdgeOptions{}, choose, sinks...), nil
+		return flow.Partition(flow.FanOptions{}, choose, sinks...), nil
 	default:
 		return flow.Sink[any, ends]{}, fmt.Errorf("unknown junction %q", kind)
 	}

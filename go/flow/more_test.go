@@ -491,7 +491,7 @@ func TestTheZeroValueOfABlueprintSaysSo(t *testing.T) {
 		"source": source.Err(), "flow": stage.Err(), "sink": sink.Err(), "graph": graph.Err(), "run": ran,
 		"via": flow.Via(source, flow.Take[int](1)).Err(), "behind": flow.Of(1).Via(stage).Err(), "named": source.Named("x").Err(),
 		"merge": flow.Merge(flow.Of(1), source).Err(), "zip": flow.Zip(source, source).Err(), "retry": source.Retry(1, 0, 0).Err(),
-		"to": flow.To(flow.Of(1), sink).Err(), "broadcast": flow.Broadcast(flow.EdgeOptions{}, sink).Err(),
+		"to": flow.To(flow.Of(1), sink).Err(), "broadcast": flow.Broadcast(flow.FanOptions{}, sink).Err(),
 	} {
 		if !errors.Is(err, sluicegate.ErrInvalidArgument) {
 			t.Errorf("%s: %v", what, err)

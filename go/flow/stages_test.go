@@ -71,16 +71,41 @@ func TestFanOut(t *testing.T) {
 		}
 		return left, right
 	}
-	left, right := both(flow.Broadcast(flow.EdgeOptions{}, collect, collect))
+	left, right := both(flow.Broadcast(flow.FanOptions{}, collect, collect))
 	equal(t, left, nil, 0, 1, 2, 3, 4, 5)
 	equal(t, right, nil, 0, 1, 2, 3, 4, 5)
-	left, right = both(flow.Partition(flow.EdgeOptions{Capacity: 1}, odd, collect, collect))
+	left, right = both(flow.Partition(flow.FanOptions{Edge: flow.EdgeOptions{Capacity: 1}}, odd, collect, collect))
 	equal(t, left, nil, 0, 2, 4)
 	equal(t, right, nil, 1, 3, 5)
-	left, right = both(flow.Balance(flow.EdgeOptions{Capacity: 1}, collect, collect))
+	left, right = both(flow.Balance(flow.FanOptions{Edge: flow.EdgeOptions{Capacity: 1}}, collect, collect))
 	all := append(left, right...)
 	slices.Sort(all)
 	equal(t, all, nil, 0, 1, 2, 3, 4, 5)
+}
+
+func TestASinkThatCancelsEndsAFanOutIfThatIsSaid(t *testing.T) {
+	nothingIsLeft(t)
+	ctx, scope := guarded(t), stepped(t)
+	endless := flow.ManualSource[int](flow.EdgeOptions{})
+	for _, ends := range []bool{true, false} {
+		sink := flow.Broadcast(flow.FanOptions{EndWithFirst: ends}, flow.ProbeSink[int](), flow.ProbeSink[int]())
+		running := run(t, flow.To(endless, sink), ctx, scope)
+		source, probes := manual[int](t, running), running.Result
+		probes[0].Cancel()
+		probes[1].Request(2)
+		scope.Settle()
+		offer, _, err := source.TryOffer(1)
+		scope.Settle()
+		if over := source.Over(); over != ends || err != nil || (offer == flow.QueueClosed) != ends {
+			t.Errorf("ends: %v, over: %v, offer: %v, %v", ends, over, offer, err)
+		}
+		source.Complete()
+		scope.Settle()
+		told, err := probes[1].Signal(ctx)
+		if want := flow.SignalNext; err != nil || (told.Kind == want) == ends {
+			t.Errorf("ends: %v, told: %v, %v", ends, told, err)
+		}
+	}
 }
 
 func TestHubs(t *testing.T) {

@@ -159,7 +159,7 @@ func TestAFunctionThatFailsFailsTheStreamWhicheverItIs(t *testing.T) {
 		{"Partition", true, func(bad func() error) func(context.Context, *flow.Scope) error {
 			return func(ctx context.Context, scope *flow.Scope) error {
 				collect := flow.Collect[*counted]()
-				done, err := flow.Run(ctx, scope, numbers(), flow.Partition(flow.EdgeOptions{}, func(in *counted) int { _ = at(bad, in); return 0 }, collect, collect))
+				done, err := flow.Run(ctx, scope, numbers(), flow.Partition(flow.FanOptions{}, func(in *counted) int { _ = at(bad, in); return 0 }, collect, collect))
 				if err != nil {
 					return err
 				}

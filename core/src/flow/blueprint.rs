@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::build::Build;
 use super::context::Up;
 use super::guard::failed;
+use super::held::own;
 use super::plan::{Origin, Tempo, Through};
 use super::scope::Scope;
 use crate::error::Error;
@@ -99,6 +100,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         flow: Flow<T, O, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Source<O, R> {
+        let combine = own(combine);
         let (source, origin) = (self.clone(), self.1.then(&flow.1));
         Source::from_make(move |build| {
             let (up, left) = source.make(build)?;
@@ -121,6 +123,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         sink: Sink<T, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> RunnableGraph<R> {
+        let combine = own(combine);
         let (source, origin) = (self.clone(), self.1.then(&sink.1));
         RunnableGraph(Arc::new(move |build| {
             origin.check()?;
@@ -136,6 +139,7 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         &self,
         change: impl Fn(M) -> R + Send + Sync + 'static,
     ) -> Source<T, R> {
+        let change = own(change);
         let source = self.clone();
         Source::from_make(move |build| {
             let (up, left) = source.make(build)?;
@@ -200,6 +204,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         next: Flow<O, P, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Flow<I, P, R> {
+        let combine = own(combine);
         let (flow, through) = (self.clone(), self.1.then(&next.1));
         Flow::from_make(move |build, up| {
             let (up, left) = flow.make(build, up)?;
@@ -215,6 +220,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         &self,
         change: impl Fn(M) -> R + Send + Sync + 'static,
     ) -> Flow<I, O, R> {
+        let change = own(change);
         let flow = self.clone();
         Flow::from_make(move |build, up| {
             let (up, left) = flow.make(build, up)?;
@@ -236,6 +242,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
         sink: Sink<O, N>,
         combine: impl Fn(M, N) -> R + Send + Sync + 'static,
     ) -> Sink<I, R> {
+        let combine = own(combine);
         let (flow, through) = (self.clone(), self.1.then(&sink.1));
         Sink::from_make(move |build, up| {
             let (up, left) = flow.make(build, up)?;
@@ -285,6 +292,7 @@ impl<I: Send + 'static, M: 'static> Sink<I, M> {
         &self,
         change: impl Fn(M) -> R + Send + Sync + 'static,
     ) -> Sink<I, R> {
+        let change = own(change);
         let sink = self.clone();
         Sink::from_make(move |build, up| Ok(change(sink.make(build, up)?))).through(self.1.clone())
     }

@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 
 use super::context::{Context, Signal, Upstream};
 use super::held::Kept;
-use super::meter::Meter;
+use super::meter::{Meter, StageView};
 use crate::credit::{CreditGate, CreditWindow};
 use crate::error::{Error, ErrorKind};
 use crate::model::demand::default_mark;
@@ -420,6 +420,10 @@ pub(super) struct EdgeOut<T> {
 impl<T> EdgeOut<T> {
     pub(super) fn new(core: Arc<EdgeCore<T>>, meter: Meter) -> Self {
         EdgeOut { core, meter, place: Place::default() }
+    }
+
+    pub(super) fn view(&self) -> &Arc<StageView> {
+        self.meter.view()
     }
 
     fn show(&self, buffer: Buffer) {

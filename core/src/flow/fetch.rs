@@ -6,7 +6,7 @@ use std::task::Poll;
 use super::blueprint::{NotUsed, Source};
 use super::context::{Context, Signal, Upstream};
 use super::guard::guarded;
-use super::held::Kept;
+use super::held::{Kept, Own, own};
 use super::meter::Meter;
 use crate::error::Error;
 use crate::model::demand::Stage;
@@ -24,7 +24,7 @@ impl<T: Send + 'static> Source<T> {
     where
         F: Fn(u64, u64) -> Result<Vec<T>, Error> + Send + Sync + 'static,
     {
-        let fetch = Arc::new(fetch);
+        let fetch = own(fetch);
         Source::from_make(move |build| {
             let meter = build.meter("fetch", Stage::each(u64::MAX).expect("not 0"));
             let (rows, fetch) = (Kept::default(), Arc::clone(&fetch));
@@ -38,7 +38,7 @@ const MOST: u64 = 4096;
 
 struct Fetch<T, F> {
     meter: Meter,
-    fetch: Arc<F>,
+    fetch: Arc<Own<F>>,
     rows: Kept<VecDeque<T>>,
     from: u64,
     last: bool,

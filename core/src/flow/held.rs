@@ -1,9 +1,11 @@
-//! [`Kept`]: what a stage holds goes one by one, and what goes badly stays here.
+//! [`Kept`]: what a stage holds goes one by one, and what goes badly stays here. [`Own`] is the same for
+//! the functions of users.
 
 use std::mem::{needs_drop, take};
 use std::ops::{Deref, DerefMut};
 
 use super::guard::contained;
+use crate::sync::Arc;
 
 /// Elements that a stage or an edge holds. When it goes, each of them goes by itself: one whose `Drop`
 /// throws takes neither the others nor the process along.
@@ -43,4 +45,21 @@ impl<C: Default + IntoIterator> Drop for Kept<C> {
             }
         }
     }
+}
+
+/// A user's function. What the `Drop` of what it has captured throws stays here: it takes neither other
+/// functions of the same blueprint or run along, nor the process.
+pub(super) struct Own<F>(Kept<Option<F>>);
+
+impl<F> Deref for Own<F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        self.0.as_ref().expect("it is there until it goes")
+    }
+}
+
+/// A user's function, for as many runs as there are.
+pub(super) fn own<F>(function: F) -> Arc<Own<F>> {
+    Arc::new(Own(Kept::new(Some(function))))
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::blueprint::{Flow, Sink, Source};
 use super::edge::{EdgeOptions, positive};
+use super::held::{Kept, Own, own};
 use super::promise::Completion;
 use super::sink::Collect;
 use crate::error::{Error, ErrorKind};
@@ -109,14 +110,18 @@ impl<T: AsRef<[u8]> + Send + 'static> Sink<T, Completion<u64>> {
         W: Write + Send + 'static,
         F: Fn() -> std::io::Result<W> + Send + Sync + 'static,
     {
-        let open = Arc::new(open);
-        Sink::drain("writer", move || Writing { open: Arc::clone(&open), writer: None, written: 0 })
+        let open = own(open);
+        Sink::drain("writer", move || Writing {
+            open: Arc::clone(&open),
+            writer: Kept::default(),
+            written: 0,
+        })
     }
 }
 
 struct Writing<W, F> {
-    open: Arc<F>,
-    writer: Option<W>,
+    open: Arc<Own<F>>,
+    writer: Kept<Option<W>>,
     written: u64,
 }
 
@@ -126,7 +131,7 @@ where
 {
     fn writer(&mut self) -> Result<&mut W, Error> {
         if self.writer.is_none() {
-            self.writer = Some((self.open)().map_err(|error| broken("open", &error))?);
+            *self.writer = Some((self.open)().map_err(|error| broken("open", &error))?);
         }
         self.writer.as_mut().ok_or_else(|| Error::new(ErrorKind::Io, "open"))
     }

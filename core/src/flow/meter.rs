@@ -22,6 +22,8 @@ pub struct StageView {
     downstream: AtomicU64,
     upstream: AtomicU64,
     held: AtomicU64,
+    /// Held in front of the stage, by whoever waits to hand it over.
+    parked: AtomicU64,
     passed: AtomicU64,
     late: AtomicU64,
     lost: AtomicU64,
@@ -40,7 +42,7 @@ impl StageView {
         Demand {
             downstream: self.downstream.load(Relaxed),
             upstream: self.upstream.load(Relaxed),
-            held: self.held.load(Relaxed),
+            held: self.held.load(Relaxed).saturating_add(self.parked.load(Relaxed)),
         }
     }
 
@@ -64,6 +66,11 @@ impl StageView {
 
     pub(super) fn set_held(&self, held: u64) {
         self.held.store(held, Relaxed);
+    }
+
+    /// An element has arrived and waits in front of the stage, or waits no longer. For one writer.
+    pub(super) fn set_parked(&self, waits: bool) {
+        self.parked.store(waits.into(), Relaxed);
     }
 
     pub(super) fn set_upstream(&self, asked: u64) {
@@ -109,6 +116,7 @@ impl Meter {
             downstream: AtomicU64::new(0),
             upstream: AtomicU64::new(0),
             held: AtomicU64::new(0),
+            parked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             late: AtomicU64::new(0),
             lost: AtomicU64::new(0),

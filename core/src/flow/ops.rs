@@ -280,6 +280,21 @@ pub trait Ops: Sized {
         Ok(self.then(Flow::group_by(max_groups, slots, key, flow)?))
     }
 
+    fn try_group_by<K, O, F>(
+        &self,
+        max_groups: u64,
+        slots: u64,
+        key: F,
+        flow: Flow<Self::Out, O>,
+    ) -> Result<Self::With<O>, Error>
+    where
+        K: Eq + Hash + Send + 'static,
+        O: Send + 'static,
+        F: Fn(&Self::Out) -> Result<K, Error> + Send + Sync + 'static,
+    {
+        Ok(self.then(Flow::try_group_by(max_groups, slots, key, flow)?))
+    }
+
     fn feedback<O: Send + 'static>(
         &self,
         capacity: u64,

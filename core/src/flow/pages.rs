@@ -6,7 +6,7 @@ use std::task::Poll;
 use super::blueprint::{NotUsed, Source};
 use super::context::{Context, Signal, Upstream};
 use super::guard::guarded;
-use super::held::Kept;
+use super::held::{Kept, Own, own};
 use super::meter::Meter;
 use crate::error::Error;
 use crate::model::demand::Stage;
@@ -46,7 +46,7 @@ impl<T: Send + 'static> Source<T> {
         C: Clone + Send + Sync + 'static,
         F: Fn(C) -> Result<Page<T, C>, Error> + Send + Sync + 'static,
     {
-        let fetch = Arc::new(fetch);
+        let fetch = own(fetch);
         Source::from_make(move |build| {
             let meter = build.meter("pages", Stage::each(u64::MAX).expect("not 0"));
             let (next, fetch) = (Some(first.clone()), Arc::clone(&fetch));
@@ -59,7 +59,7 @@ impl<T: Send + 'static> Source<T> {
 
 struct Pages<T, C, F> {
     meter: Meter,
-    fetch: Arc<F>,
+    fetch: Arc<Own<F>>,
     next: Option<C>,
     rows: Kept<VecDeque<T>>,
     mark: u64,

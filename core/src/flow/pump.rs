@@ -8,7 +8,7 @@ use super::context::{Context, Signal, Up};
 use super::edge::{EdgeCore, Offer, Weighed};
 use super::held::Kept;
 use super::island::Drive;
-use super::meter::Meter;
+use super::meter::{Meter, StageView};
 use crate::credit::{AcquireFuture, TryAcquire};
 use crate::error::Error;
 use crate::model::demand::Stage;
@@ -24,15 +24,32 @@ pub(super) struct Pump<T> {
     line: Option<Pin<Box<AcquireFuture>>>,
     /// An element that waits for room in bytes.
     parked: Kept<Option<Parked<T>>>,
+    /// Where it is counted as held: the stage behind the edge.
+    shown: Option<Arc<StageView>>,
     begun: bool,
     /// What was asked for above and has not come yet.
     meter: Meter,
 }
 
+impl<T> Pump<T> {
+    fn show(&self) {
+        if let Some(view) = &self.shown {
+            view.set_parked(self.parked.is_some());
+        }
+    }
+}
+
 impl<T: Send> Pump<T> {
     pub(super) fn new(up: Up<T>, core: Arc<EdgeCore<T>>) -> Self {
         let meter = Meter::new("pump".to_owned(), Stage::each(u64::MAX).expect("not 0"));
-        Pump { up: Some(up), core, line: None, parked: Kept::default(), begun: false, meter }
+        let (line, parked, shown) = (None, Kept::default(), None);
+        Pump { up: Some(up), core, line, parked, shown, begun: false, meter }
+    }
+
+    /// The same, with what waits for room in bytes counted by the stage behind the edge.
+    pub(super) fn shown(mut self, view: &Arc<StageView>) -> Self {
+        self.shown = Some(Arc::clone(view));
+        self
     }
 
     /// Turns what credit there is into demand. False if there was none; `None` once the edge takes
@@ -81,7 +98,7 @@ impl<T: Send> Pump<T> {
 
     fn unpark(&mut self, context: &Context<'_>) -> Option<bool> {
         let Some((element, mut line)) = self.parked.take() else { return Some(true) };
-        match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
+        let answer = match line.as_mut().poll(&mut Task::from_waker(context.waker())) {
             Poll::Pending => {
                 *self.parked = Some((element, line));
                 None
@@ -90,7 +107,9 @@ impl<T: Send> Pump<T> {
             Poll::Ready(Ok(())) => {
                 Some(matches!(self.core.push(element), Offer::Enqueued | Offer::Dropped))
             }
-        }
+        };
+        self.show();
+        answer
     }
 }
 
@@ -145,6 +164,8 @@ impl<T: Send> Drive for Pump<T> {
 
 impl<T> Drop for Pump<T> {
     fn drop(&mut self) {
+        drop(self.parked.all());
+        self.show();
         let gone = "the stages above the edge went away";
         self.core.finish(Some(Error::new(crate::error::ErrorKind::Cancelled, gone)));
     }

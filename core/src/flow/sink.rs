@@ -7,7 +7,7 @@ use super::build::Build;
 use super::context::{Context, Signal, Up};
 use super::edge::{Credit, EdgeCore, EdgeOptions, SizeOf};
 use super::guard::guarded;
-use super::held::Kept;
+use super::held::{Kept, own};
 use super::island::{Drive, Interrupt};
 use super::meter::Meter;
 use super::outlet::Outlet;
@@ -191,7 +191,7 @@ impl<T: Send + 'static, R: Send + Sync + 'static> Sink<T, Completion<R>> {
     where
         R: Clone,
     {
-        let function = Arc::new(function);
+        let function = own(function);
         Sink::drain("fold", move || {
             let function = Arc::clone(&function);
             Folding {
@@ -216,7 +216,7 @@ impl<T: Send + 'static> Sink<T, Completion<()>> {
     /// The same with a function whose error fails the stream.
     #[must_use]
     pub fn try_foreach(function: impl Fn(T) -> Result<(), Error> + Send + Sync + 'static) -> Self {
-        let function = Arc::new(function);
+        let function = own(function);
         Sink::drain("foreach", move || {
             let function = Arc::clone(&function);
             Folding {
@@ -282,10 +282,11 @@ impl<T: Send + 'static> Flow<T, T> {
         options: EdgeOptions,
         size: impl Fn(&T) -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let size: SizeOf<T> = Arc::new(size);
+        let size = own(size);
+        let size: SizeOf<T> = Arc::new(move |element: &T| size(element));
         Flow::from_make(move |build, up| {
             let (out, core) = edge(build, "buffer", options, Credit::Mark, Arc::clone(&size));
-            build.island("buffer", Pump::new(up, core));
+            build.island("buffer", Pump::new(up, core).shown(out.view()));
             Ok((Box::new(out), NotUsed))
         })
         .at(if options.waits() { Tempo::EACH } else { Tempo::LOOSE })

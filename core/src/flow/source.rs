@@ -7,6 +7,7 @@ use super::build::Build;
 use super::context::{Context, Signal, Upstream};
 use super::edge::{Credit, EdgeCore, EdgeOptions, EdgeOut, SizeOf};
 use super::guard::guarded;
+use super::held::{Kept, own};
 use super::manual::Manual;
 use super::meter::Meter;
 use crate::error::Error;
@@ -18,7 +19,7 @@ type Pull<T> = Box<dyn FnMut() -> Result<Option<T>, Error> + Send>;
 
 /// A source that is a function, called once for each element that was asked for.
 struct Pulled<T> {
-    pull: Pull<T>,
+    pull: Kept<Option<Pull<T>>>,
     meter: Meter,
 }
 
@@ -31,7 +32,7 @@ impl<T: Send> Upstream<T> for Pulled<T> {
         if !self.meter.wanted() {
             return Poll::Pending; // asked again when more is requested: by the same island
         }
-        match guarded(self.meter.name(), || (self.pull)()) {
+        match guarded(self.meter.name(), || self.pull.as_mut().map_or(Ok(None), |pull| pull())) {
             Ok(Some(element)) => {
                 let _asked_of_itself = self.meter.arrive();
                 self.meter.emit(1);
@@ -59,9 +60,11 @@ impl<T: Send + 'static> Source<T> {
         kind: &'static str,
         make: impl Fn() -> Result<Pull<T>, Error> + Send + Sync + 'static,
     ) -> Self {
+        let make = own(make);
         Source::from_make(move |build| {
-            let pull = guarded(kind, &make)?;
+            let pull = guarded(kind, || make())?;
             let meter = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
+            let pull = Kept::new(Some(pull));
             Ok((Box::new(Pulled { pull, meter }), NotUsed))
         })
     }
@@ -133,7 +136,7 @@ impl<T: Send + 'static> Source<T> {
     where
         S: Clone + Send + Sync + 'static,
     {
-        let next = Arc::new(next);
+        let next = own(next);
         Source::pulled("unfold", move || {
             let (mut state, next) = (Some(first.clone()), Arc::clone(&next));
             Ok(Box::new(move || {
@@ -168,7 +171,8 @@ impl<T: Send + 'static> Source<T, Manual<T>> {
         options: EdgeOptions,
         size: impl Fn(&T) -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let size: SizeOf<T> = Arc::new(size);
+        let size = own(size);
+        let size: SizeOf<T> = Arc::new(move |element: &T| size(element));
         Source::from_make(move |build| {
             let (up, core) = edge(build, "manual", options, Credit::Each, Arc::clone(&size));
             Ok((Box::new(up), Manual::new(core)))

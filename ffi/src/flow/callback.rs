@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 
 use libc::c_int;
-use sluicegate::flow::Page;
+use sluicegate::flow::{Feedback, Page};
 use sluicegate::{Error, ErrorKind};
 
 use super::element::{Element, Elements, Held};
@@ -180,6 +180,27 @@ pub struct Sifter {
     pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
 }
 
+/// Says whether an element goes round a loop once more or leaves it. See sluice_mapper.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Looper {
+    /// Handed to both functions.
+    pub ctx: *mut c_void,
+    /// Not NULL. Writes to `out` what goes on in the element's place, and true to `out_again`, which
+    /// holds false before, if that goes round once more.
+    pub call: Option<
+        unsafe extern "C" fn(
+            ctx: *mut c_void,
+            value: *mut c_void,
+            out: *mut Element,
+            out_again: *mut bool,
+            err: *mut *mut ErrorObject,
+        ) -> i32,
+    >,
+    /// Frees what `ctx` stands for. May be NULL.
+    pub release: Option<unsafe extern "C" fn(ctx: *mut c_void)>,
+}
+
 /// Makes a last element of a failure, or none. See sluice_mapper.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -308,6 +329,7 @@ function!(Folder: *mut c_void, *mut c_void, *mut Element);
 function!(Expander: *mut c_void, *const Elements);
 function!(Fetcher: u64, u64, *const Elements);
 function!(Sifter: *mut c_void, *mut Element, *mut bool);
+function!(Looper: *mut c_void, *mut Element, *mut bool);
 function!(Recoverer: *const ErrorObject, *mut Element, *mut bool);
 function!(Pager: *mut c_void, *const Elements, *mut Element, *mut bool);
 function!(Puller: *mut Element);
@@ -453,6 +475,18 @@ impl Callback<Sifter> {
             call(ctx, input.value(), &raw mut out, &raw mut some, err)
         })?;
         Ok(some.then(|| Held::new(out)))
+    }
+}
+
+impl Callback<Looper> {
+    pub(crate) fn turn(&self, input: &Held) -> Result<Feedback<Held, Held>, Error> {
+        let (mut out, mut again) = (Element::NONE, false);
+        // SAFETY: the contract of `sluice_looper`; the value is alive while `input` is.
+        self.call(|call, ctx, err| unsafe {
+            call(ctx, input.value(), &raw mut out, &raw mut again, err)
+        })?;
+        let held = Held::new(out);
+        Ok(if again { Feedback::Again(held) } else { Feedback::Out(held) })
     }
 }
 

@@ -16,7 +16,7 @@ use super::element::Held;
 use super::wire::{element, item};
 use crate::border;
 use crate::error::ErrorObject;
-use crate::guard::{guard, guard_with};
+use crate::guard::{Fail, guard, guard_with};
 use crate::status::Status;
 
 fn open(opener: &Arc<Callback<FdOpener>>) -> impl Fn() -> io::Result<File> + Send + Sync + use<> {
@@ -24,8 +24,15 @@ fn open(opener: &Arc<Callback<FdOpener>>) -> impl Fn() -> io::Result<File> + Sen
     move || opener.open_fd().map_err(io::Error::other)
 }
 
-fn of_value(value: Value) -> Result<Held, Error> {
-    element(sluicegate::Item { value, meta: None })
+/// A source of values as one of elements, whose values are items.
+fn put_values<T: Send + 'static>(
+    out: *mut *mut Source,
+    values: &Core<T>,
+    value: fn(T) -> Value,
+) -> Result<(), Fail> {
+    let items =
+        Flow::try_map(move |one| element(sluicegate::Item { value: value(one), meta: None }));
+    put_source(out, values.via(items.named("items")).map_mat(|_| Vec::new()))
 }
 
 /// The lines of a descriptor, without their ends (LF or CR LF): the value of each element is a sluice_item
@@ -49,8 +56,7 @@ pub unsafe extern "C" fn sluice_source_lines(
     guard_with(err, || {
         let opener = Callback::take(opener)?;
         let lines = Core::<String>::lines(most, open(&opener))?;
-        let items = Flow::try_map(|line| of_value(Value::Text(line)));
-        put_source(out, lines.via(items.named("items")).map_mat(|_| Vec::new()))
+        put_values(out, &lines, Value::Text)
     })
 }
 
@@ -74,8 +80,7 @@ pub unsafe extern "C" fn sluice_source_chunks(
     guard_with(err, || {
         let opener = Callback::take(opener)?;
         let chunks = Core::<Bytes>::chunks(size, open(&opener))?;
-        let items = Flow::try_map(|chunk| of_value(Value::Bytes(chunk)));
-        put_source(out, chunks.via(items.named("items")).map_mat(|_| Vec::new()))
+        put_values(out, &chunks, Value::Bytes)
     })
 }
 

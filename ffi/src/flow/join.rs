@@ -107,70 +107,78 @@ pub unsafe extern "C" fn sluice_source_concat(
     })
 }
 
-fn fan(options: *const EdgeOptions) -> Result<FanOptions, Fail> {
-    Ok(FanOptions::default().edge(edge(options)?))
+fn fan(options: *const EdgeOptions, end_with_first: bool) -> Result<FanOptions, Fail> {
+    let fan = FanOptions::default().edge(edge(options)?);
+    Ok(if end_with_first { fan.end_with_first() } else { fan })
 }
 
 /// Every element to every sink. Waits for the slowest, by the edge in front of each.
 ///
-/// sinks    count of them, at least 1; stay yours
-/// options  the edges; NULL: the default ones
-/// out      the blueprint, yours to release; a run of it has the results of all, in this order
-/// err      may be NULL
-/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
-/// threads  any number at once; does not wait
+/// sinks           count of them, at least 1; stay yours
+/// options         the edges; NULL: the default ones
+/// end_with_first  a sink that cancels ends all of them: the others complete. Otherwise they go on, and
+///                 what is above is cancelled with the last
+/// out             the blueprint, yours to release; a run of it has the results of all, in this order
+/// err             may be NULL
+/// returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads         any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_broadcast(
     sinks: *const *const Sink,
     count: usize,
     options: *const EdgeOptions,
+    end_with_first: bool,
     out: *mut *mut Sink,
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
         let sinks = all(sinks, count, |sink| sink.0.clone())?;
-        let all = CoreSink::broadcast_with(sinks, fan(options)?);
+        let all = CoreSink::broadcast_with(sinks, fan(options, end_with_first)?);
         border::put_new(out, Sink(all.map_mat(flat)))
     })
 }
 
 /// Each element to one sink that has room, in turn.
 ///
-/// sinks    count of them, at least 1; stay yours
-/// options  the edges; NULL: the default ones
-/// out      the blueprint, yours to release; a run of it has the results of all, in this order
-/// err      may be NULL
-/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
-/// threads  any number at once; does not wait
+/// sinks           count of them, at least 1; stay yours
+/// options         the edges; NULL: the default ones
+/// end_with_first  as in sluice_sink_broadcast
+/// out             the blueprint, yours to release; a run of it has the results of all, in this order
+/// err             may be NULL
+/// returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads         any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_balance(
     sinks: *const *const Sink,
     count: usize,
     options: *const EdgeOptions,
+    end_with_first: bool,
     out: *mut *mut Sink,
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
         let sinks = all(sinks, count, |sink| sink.0.clone())?;
-        let one = CoreSink::balance_with(sinks, fan(options)?);
+        let one = CoreSink::balance_with(sinks, fan(options, end_with_first)?);
         border::put_new(out, Sink(one.map_mat(flat)))
     })
 }
 
 /// Each element to the sink of the number that a function says.
 ///
-/// sinks    count of them, at least 1; stay yours
-/// options  the edges; NULL: the default ones
-/// chooser  taken over
-/// out      the blueprint, yours to release; a run of it has the results of all, in this order
-/// err      may be NULL
-/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
-/// threads  any number at once; does not wait
+/// sinks           count of them, at least 1; stay yours
+/// options         the edges; NULL: the default ones
+/// end_with_first  as in sluice_sink_broadcast
+/// chooser         taken over
+/// out             the blueprint, yours to release; a run of it has the results of all, in this order
+/// err             may be NULL
+/// returns         SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads         any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_sink_partition(
     sinks: *const *const Sink,
     count: usize,
     options: *const EdgeOptions,
+    end_with_first: bool,
     chooser: *const Chooser,
     out: *mut *mut Sink,
     err: *mut *mut ErrorObject,
@@ -181,7 +189,7 @@ pub unsafe extern "C" fn sluice_sink_partition(
         let chosen = Flow::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
         let bare = Flow::map(|(_, held): (usize, Held)| held).named("plain");
         let branches = all(sinks, count, |sink| bare.to(sink.0.clone()))?;
-        let options = fan(options)?;
+        let options = fan(options, end_with_first)?;
         let one = CoreSink::partition_with(branches, options, |(at, _): &(usize, Held)| *at);
         let one = one.called("partition").map_mat(flat);
         border::put_new(out, Sink(chosen.named("choose").to(one)))

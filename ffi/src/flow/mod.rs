@@ -13,6 +13,7 @@
 //! | `graph` | a closed blueprint and what a run of it gives |
 //! | `manual`, `completion`, `outlet`, `probe`, `switch`, `hub`, `listeners` | the controls and results of a run |
 //! | `expect` | what a test expects of the probes |
+//! | `faults` | what goes wrong with transports in a test, from a seed |
 
 mod element;
 
@@ -53,6 +54,8 @@ mod outlet;
 mod probe;
 
 mod expect;
+
+mod faults;
 
 mod switch;
 

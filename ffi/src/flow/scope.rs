@@ -7,6 +7,7 @@ use sluicegate::flow::{Clock, Scope as Core, StageView};
 use sluicegate::{Error, ErrorKind};
 
 use crate::border::{self, Growing, Text};
+use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
 use crate::handle::{self, object};
@@ -208,6 +209,21 @@ pub unsafe extern "C" fn sluice_scope_explain_text(
     out: *mut *mut Item,
 ) -> Status {
     guard(|| put_text(out, handle::get(scope)?.0.explain().to_string()))
+}
+
+/// Has sluice_engine_explain tell of the stages of this scope too, for as long as the scope lives: beside
+/// what it says of streams there is "stages", an array with "scope" (its name), what sluice_scope_explain
+/// says of each stage, and "says", the same in words. Again for the same engine, it changes nothing.
+///
+/// engine   stays yours
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_scope_tell(scope: *const Scope, engine: *const Engine) -> Status {
+    guard(|| {
+        handle::get(scope)?.0.tell(handle::get(engine)?.engine());
+        Ok(())
+    })
 }
 
 /// Every stage that runs now, in the order they were made.

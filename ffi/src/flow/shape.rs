@@ -1,7 +1,7 @@
 //! `sluice_flow`: stages that group elements, take groups apart, or hold some back.
 
 use super::blueprint::{Flow, put_flow};
-use super::callback::{Callback, Chooser, Expander, Folder};
+use super::callback::{Callback, Chooser, Expander, Folder, Looper};
 use super::element::Held;
 use crate::border;
 use crate::error::ErrorObject;
@@ -180,12 +180,40 @@ pub unsafe extern "C" fn sluice_flow_group_by(
 ) -> Status {
     guard_with(err, || {
         let chooser = Callback::take(chooser)?;
-        // The key is made in a stage of its own, whose errors fail the stream.
-        let keyed = Core::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
-        let bare = Core::map(|(_, held): (usize, Held)| held);
-        let flow = bare.via(handle::get(flow)?.0.map_mat(|_| NotUsed));
-        let groups = Core::group_by(max_groups, slots, |(key, _): &(usize, Held)| *key, flow)?;
-        put_flow(out, &keyed.named("key").via(groups))
+        let flow = handle::get(flow)?.0.map_mat(|_| NotUsed);
+        let key = move |held: &Held| chooser.choose(held);
+        put_flow(out, &Core::try_group_by(max_groups, slots, key, flow)?)
+    })
+}
+
+/// Each element through a flow, again and again, until a function lets it out. What goes round once
+/// more does so behind what waits there. At most `capacity` elements are in the loop, and another is
+/// asked for above only while there is a free place, so the loop never waits for itself. Ends once what
+/// is above has ended and nothing is left in the loop, or when the flow ends. Nothing of the flow is kept
+/// in sluice_run.
+///
+/// capacity  elements, at least 1
+/// flow      makes exactly one element of each, as map, scan, tap, map_parallel, throttle, delay and
+///           buffer do; stays yours
+/// looper    is shown each element that the flow makes; taken over
+/// out       the blueprint, yours to release
+/// err       may be NULL
+/// returns   SLUICE_OK | SLUICE_PLAN_REFUSED: a capacity of 0, which is a cycle without a buffer, or a flow
+///           that may make more or fewer elements than it is given | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads   any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_flow_feedback(
+    capacity: u64,
+    flow: *const Flow,
+    looper: *const Looper,
+    out: *mut *mut Flow,
+    err: *mut *mut ErrorObject,
+) -> Status {
+    guard_with(err, || {
+        let looper = Callback::take(looper)?;
+        let turn = Core::try_map(move |held: Held| looper.turn(&held)).named("feedback");
+        let body = handle::get(flow)?.0.map_mat(|_| NotUsed).via(turn);
+        put_flow(out, &Core::feedback(capacity, body)?)
     })
 }
 

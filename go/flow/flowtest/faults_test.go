@@ -84,36 +84,79 @@ func TestATransportIsCutWhereItIsSaid(t *testing.T) {
 	}
 }
 
-func TestTransportsOfAShuffleChangePlaces(t *testing.T) {
-	shuffle := flowtest.NewShuffle(20 * time.Millisecond)
+// order is that in which two transports, each with 50 operations, have their turns.
+func order(t *testing.T, seed flowtest.Seed) string {
+	shuffle := flowtest.NewShuffle(time.Hour)
 	var mu sync.Mutex
 	var order []byte
-	write := func(seed flowtest.Seed, name byte) {
-		writer := flowtest.Faults{Seed: seed, Shuffle: shuffle}.Writer(writing(func([]byte) {
+	var both sync.WaitGroup
+	var writers []io.WriteCloser
+	for _, name := range []byte{'a', 'b'} {
+		writers = append(writers, flowtest.Faults{Seed: seed.Fork(string(name)), Shuffle: shuffle}.Writer(writing(func([]byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, name)
-		}))
-		for range 50 {
-			if _, err := writer.Write([]byte{0}); err != nil {
+		})))
+	}
+	for _, writer := range writers {
+		both.Add(1)
+		go func() {
+			defer both.Done()
+			defer writer.Close()
+			for range 50 {
+				if _, err := writer.Write([]byte{0}); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	both.Wait()
+	return string(order)
+}
+
+func TestTheSeedDecidesTheOrderOfTransportsThatHaveSomethingToDo(t *testing.T) {
+	seed := flowtest.NewSeed(t)
+	first := order(t, seed)
+	for range 20 {
+		if again := order(t, seed); again != first {
+			t.Errorf("awaited: %s; came: %s", first, again)
+		}
+	}
+	if strings.Count(first, "a") != 50 || strings.Count(first, "b") != 50 {
+		t.Error(first)
+	}
+	// The same as in every language.
+	if zero := order(t, 0)[:16]; zero != "babbaabababbabab" {
+		t.Error(zero)
+	}
+	for seed := range flowtest.Seed(20) {
+		one := order(t, seed)
+		if strings.Count(one, "ab")+strings.Count(one, "ba") < 30 {
+			t.Error("they change places:", one)
+		}
+		if one == order(t, seed+1) {
+			t.Error("another seed, another order:", one)
+		}
+	}
+}
+
+func TestATransportThatHasNothingToDoIsNotWaitedForLongerThanTheLimit(t *testing.T) {
+	shuffle := flowtest.NewShuffle(time.Millisecond)
+	idle := flowtest.Faults{Seed: 1, Shuffle: shuffle}.Writer(io.Discard)
+	var written bytes.Buffer
+	writer := flowtest.Faults{Seed: 2, Shuffle: shuffle}.Writer(&written)
+	for n := range 40 {
+		if n == 20 { // and one that has left is not waited for at all
+			if err := idle.Close(); err != nil {
 				t.Error(err)
 			}
 		}
+		if _, err := writer.Write([]byte{0}); err != nil {
+			t.Error(err)
+		}
 	}
-	var both, ready sync.WaitGroup
-	both.Add(2)
-	ready.Add(2) // neither may be through before the other has begun
-	begin := func(seed flowtest.Seed, name byte) {
-		defer both.Done()
-		ready.Done()
-		ready.Wait()
-		write(seed, name)
-	}
-	go begin(1, 'a')
-	go begin(2, 'b')
-	both.Wait()
-	if strings.Count(string(order), "ab")+strings.Count(string(order), "ba") < 2 {
-		t.Errorf("%s", order)
+	if written.Len() != 40 {
+		t.Error(written.Len())
 	}
 }
 

@@ -161,14 +161,21 @@ func (s *Subscriber[T]) TryRequest(n uint64) bool { return s.probe.Request(n) }
 // Cancel wants no more: everything above is cancelled.
 func (s *Subscriber[T]) Cancel() { s.probe.Cancel() }
 
+// SignalWithin takes the next signal, whatever it is, if one comes within a time; came is false if none
+// does.
+func (s *Subscriber[T]) SignalWithin(limit time.Duration) (signal flow.Signal[T], came bool) {
+	s.settle()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	signal, err := s.probe.Signal(ctx)
+	return signal, err == nil
+}
+
 // next takes a signal of this kind.
 func (s *Subscriber[T]) next(what string, kind flow.SignalKind) flow.Signal[T] {
 	s.t.Helper()
-	s.settle()
-	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
-	defer cancel()
-	signal, err := s.probe.Signal(ctx)
-	if err != nil {
+	signal, came := s.SignalWithin(s.limit)
+	if !came {
 		s.t.Fatalf("awaited: %s within %v; came: nothing", what, s.limit)
 	}
 	if signal.Kind != kind {
@@ -211,10 +218,7 @@ func (s *Subscriber[T]) ExpectError() error {
 // ExpectNoMessage sees that nothing comes within a time: no element, no end. It answers the probe.
 func (s *Subscriber[T]) ExpectNoMessage(within time.Duration) *Subscriber[T] {
 	s.t.Helper()
-	s.settle()
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	if signal, err := s.probe.Signal(ctx); err == nil {
+	if signal, came := s.SignalWithin(within); came {
 		s.t.Fatalf("awaited: nothing within %v; came: %s", within, said(signal))
 	}
 	return s

@@ -37,6 +37,14 @@ func TestTheProbesOfAStream(t *testing.T) {
 	subscriber.ExpectNoMessage(25 * time.Millisecond)
 	subscriber.Request(1)
 	subscriber.ExpectNext("value=7")
+	if told, came := subscriber.SignalWithin(0); came {
+		t.Error(told)
+	}
+	publisher.SendNext(8)
+	subscriber.Request(1)
+	if told, came := subscriber.SignalWithin(soon); !came || told.Kind != flow.SignalNext || told.Element != "value=8" {
+		t.Error(told, came)
+	}
 	publisher.SendComplete()
 	subscriber.ExpectComplete()
 	if subscriber.TryRequest(1) {

@@ -20,4 +20,6 @@ var (
 	Input  func(stream any) *capi.Input
 	Output func(stream any) *capi.Output
 	Feed   func(feed any) *capi.Feed
+	// Engine answers what a *sluicegate.Engine is made of.
+	Engine func(engine any) *capi.Engine
 )

@@ -204,39 +204,39 @@ func Concat(sources []*Source) (*Source, *Error) {
 	return newSource(out, status, nil)
 }
 
-// Broadcast gives every value to every sink.
-func Broadcast(sinks []*Sink, edge Edge) (*Sink, *Error) {
+// Broadcast gives every value to every sink; with endWithFirst one that cancels ends all of them.
+func Broadcast(sinks []*Sink, edge Edge, endWithFirst bool) (*Sink, *Error) {
 	defer runtime.KeepAlive(sinks)
 	options := edge.options()
 	var out *C.sluice_sink
 	var detail *C.sluice_error
 	status := joined(sinkPtrs(sinks), func(all unsafe.Pointer, n C.size_t) C.sluice_status {
-		return C.sluice_sink_broadcast((**C.sluice_sink)(all), n, &options, &out, &detail)
+		return C.sluice_sink_broadcast((**C.sluice_sink)(all), n, &options, C.bool(endWithFirst), &out, &detail)
 	})
 	return newSink(out, status, detail)
 }
 
 // Balance gives each value to a sink that has room.
-func Balance(sinks []*Sink, edge Edge) (*Sink, *Error) {
+func Balance(sinks []*Sink, edge Edge, endWithFirst bool) (*Sink, *Error) {
 	defer runtime.KeepAlive(sinks)
 	options := edge.options()
 	var out *C.sluice_sink
 	var detail *C.sluice_error
 	status := joined(sinkPtrs(sinks), func(all unsafe.Pointer, n C.size_t) C.sluice_status {
-		return C.sluice_sink_balance((**C.sluice_sink)(all), n, &options, &out, &detail)
+		return C.sluice_sink_balance((**C.sluice_sink)(all), n, &options, C.bool(endWithFirst), &out, &detail)
 	})
 	return newSink(out, status, detail)
 }
 
 // Partition gives each value to the sink that f, which answers an int, chooses.
-func Partition(sinks []*Sink, edge Edge, f Function) (*Sink, *Error) {
+func Partition(sinks []*Sink, edge Edge, endWithFirst bool, f Function) (*Sink, *Error) {
 	defer runtime.KeepAlive(sinks)
 	options := edge.options()
 	fn := C.sluicegate_chooser(handed(f))
 	var out *C.sluice_sink
 	var detail *C.sluice_error
 	status := joined(sinkPtrs(sinks), func(all unsafe.Pointer, n C.size_t) C.sluice_status {
-		return C.sluice_sink_partition((**C.sluice_sink)(all), n, &options, &fn, &out, &detail)
+		return C.sluice_sink_partition((**C.sluice_sink)(all), n, &options, C.bool(endWithFirst), &fn, &out, &detail)
 	})
 	return newSink(out, status, detail)
 }

@@ -18,6 +18,7 @@ extern int32_t sluicegateFlowToItem(uintptr_t fn, uintptr_t value, sluice_item *
 extern int32_t sluicegateFlowSized(uintptr_t fn, uintptr_t value, uintptr_t *out, uint64_t *bytes,
                                    sluice_error **err);
 extern int32_t sluicegateFlowSift(uintptr_t fn, uintptr_t value, uintptr_t *out, bool *some, sluice_error **err);
+extern int32_t sluicegateFlowLoop(uintptr_t fn, uintptr_t value, uintptr_t *out, bool *again, sluice_error **err);
 extern int32_t sluicegateFlowRecover(uintptr_t fn, sluice_error *failure, uintptr_t *out, bool *some,
                                      sluice_error **err);
 extern int32_t sluicegateFlowPage(uintptr_t fn, uintptr_t cursor, sluice_elements *rows, uintptr_t *next, bool *more,
@@ -183,6 +184,13 @@ static inline int32_t sluicegate_call_sift(void *fn, void *value, sluice_element
 	return *some ? sluicegate_made(status, made, out) : status;
 }
 
+static inline int32_t sluicegate_call_loop(void *fn, void *value, sluice_element *out, bool *again,
+                                           sluice_error **err) {
+	uintptr_t made = 0;
+	int32_t status = sluicegateFlowLoop((uintptr_t)fn, (uintptr_t)value, &made, again, err);
+	return sluicegate_made(status, made, out);
+}
+
 static inline int32_t sluicegate_call_recover(void *fn, const sluice_error *failure, sluice_element *out, bool *some,
                                               sluice_error **err) {
 	uintptr_t made = 0;
@@ -215,6 +223,11 @@ static inline sluice_mapper sluicegate_sizer(uintptr_t fn) {
 static inline sluice_sifter sluicegate_sifter(uintptr_t fn) {
 	sluice_sifter sifter = { (void *)fn, sluicegate_call_sift, sluicegate_drop };
 	return sifter;
+}
+
+static inline sluice_looper sluicegate_looper(uintptr_t fn) {
+	sluice_looper looper = { (void *)fn, sluicegate_call_loop, sluicegate_drop };
+	return looper;
 }
 
 static inline sluice_recoverer sluicegate_recoverer(uintptr_t fn) {

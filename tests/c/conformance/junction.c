@@ -111,17 +111,17 @@ static sluice_status fork_of(const char *kind, const sluice_sink *const *sinks, 
                              sluice_sink **out) {
   const size_t n = (size_t)count;
   if (strcmp(kind, "broadcast") == 0) {
-    return sluice_sink_broadcast(sinks, n, NULL, out, NULL);
+    return sluice_sink_broadcast(sinks, n, NULL, false, out, NULL);
   }
   if (strcmp(kind, "balance") == 0) {
-    return sluice_sink_balance(sinks, n, NULL, out, NULL);
+    return sluice_sink_balance(sinks, n, NULL, false, out, NULL);
   }
   {
     sluice_chooser chooser = {NULL, modulo, free};
     size_t *branches = malloc(sizeof *branches);
     *branches = n;
     chooser.ctx = branches;
-    return sluice_sink_partition(sinks, n, NULL, &chooser, out, NULL);
+    return sluice_sink_partition(sinks, n, NULL, false, &chooser, out, NULL);
   }
 }
 

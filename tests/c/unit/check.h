@@ -35,6 +35,8 @@ extern const check_case flow_expect_cases[];
 extern const check_case flow_io_cases[];
 extern const check_case flow_table_cases[];
 extern const check_case flow_op_cases[];
+extern const check_case flow_plan_cases[];
+extern const check_case flow_fault_cases[];
 extern const check_case law_cases[];
 
 /* Notes a failure; the case goes on. Any thread. */
@@ -83,6 +85,9 @@ typedef struct pair {
 } pair;
 
 void pair_open(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge);
+/* The same over a link with faults. */
+void pair_open_over(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge,
+                    const sluice_faults *faults);
 void pair_close(pair *pair);
 
 /* The cartridge of these tests, with all its handlers. Yours to release. */

@@ -80,6 +80,18 @@ static int32_t by_parity(void *ctx, void *value, size_t *out, sluice_error **err
   return SLUICE_OK;
 }
 
+/* Down by one each time round; what is below three leaves. */
+static int32_t again(void *ctx, void *value, sluice_element *out, bool *out_again, sluice_error **err) {
+  const long n = table_value(value);
+  (void)ctx;
+  if (n == REFUSE) {
+    return table_refuse(err);
+  }
+  *out_again = n >= 3;
+  *out = table_number(*out_again ? n - 1 : n);
+  return SLUICE_OK;
+}
+
 static int32_t mend(void *ctx, const sluice_error *failure, sluice_element *out, bool *some,
                     sluice_error **err) {
   (void)ctx, (void)failure, (void)err;
@@ -191,6 +203,38 @@ static sluice_flow *group_by(void) {
   CHECK_OK(sluice_flow_group_by(2, 2, &chooser, each, &flow, NULL));
   CHECK_OK(sluice_flow_release(each));
   return flow;
+}
+
+/* A loop of two places round a flow, which it takes over. */
+static sluice_flow *loop(sluice_flow *body) {
+  const sluice_looper looper = {table_function(), again, table_release_function};
+  sluice_flow *flow = NULL;
+  CHECK_OK(sluice_flow_feedback(2, body, &looper, &flow, NULL));
+  CHECK_OK(sluice_flow_release(body));
+  return flow;
+}
+
+static sluice_flow *feedback(void) {
+  sluice_flow *flow = NULL;
+  CHECK_OK(sluice_flow_buffer(NULL, &flow, NULL));
+  return loop(flow);
+}
+
+static sluice_flow *feedback_of_tap(void) { return loop(tap()); }
+static sluice_flow *feedback_of_delay(void) { return loop(delay()); }
+
+/* A copy of it. */
+static int32_t same(void *ctx, void *value, sluice_element *out, sluice_error **err) {
+  (void)ctx, (void)err;
+  *out = table_number(table_value(value));
+  return SLUICE_OK;
+}
+
+static sluice_flow *feedback_of_parallel(void) {
+  const sluice_mapper mapper = {table_function(), same, table_release_function};
+  sluice_flow *flow = NULL;
+  CHECK_OK(sluice_flow_map_parallel(2, true, &mapper, &flow, NULL));
+  return loop(flow);
 }
 
 static sluice_source *numbers(long from, long end) {
@@ -362,16 +406,30 @@ static sluice_sink *split(bool by_function) {
   parts[0] = flow_collect();
   parts[1] = flow_collect();
   if (by_function) {
-    CHECK_OK(sluice_sink_partition((const sluice_sink *const *)parts, 2, NULL, &chooser, &sink, NULL));
+    CHECK_OK(sluice_sink_partition((const sluice_sink *const *)parts, 2, NULL, false, &chooser,
+                                   &sink, NULL));
   } else {
     chooser.release(chooser.ctx);
-    CHECK_OK(sluice_sink_balance((const sluice_sink *const *)parts, 2, NULL, &sink, NULL));
+    CHECK_OK(sluice_sink_balance((const sluice_sink *const *)parts, 2, NULL, false, &sink, NULL));
   }
   CHECK_OK(sluice_sink_release(parts[0]));
   CHECK_OK(sluice_sink_release(parts[1]));
   return sink;
 }
 
+/* All, beside the first alone, which cancels once it has it. */
+static sluice_sink *shared(bool end_with_first) {
+  sluice_sink *parts[2], *sink = NULL;
+  parts[0] = first();
+  parts[1] = flow_collect();
+  CHECK_OK(sluice_sink_broadcast((const sluice_sink *const *)parts, 2, NULL, end_with_first, &sink, NULL));
+  CHECK_OK(sluice_sink_release(parts[0]));
+  CHECK_OK(sluice_sink_release(parts[1]));
+  return sink;
+}
+
+static sluice_sink *broadcast(void) { return shared(false); }
+static sluice_sink *broadcast_ends(void) { return shared(true); }
 static sluice_sink *balance(void) { return split(false); }
 static sluice_sink *partition(void) { return split(true); }
 
@@ -398,6 +456,10 @@ static const table_row passing[] = {
     {"completion_timeout, in time", NULL, completion, NULL, 0, "?9 1 +99 $ +500", "1 + | +"},
     {"recover", NULL, recover, NULL, 0, "?9 1 x", "1 7 |"},
     {"recover_with", NULL, recover_with, NULL, 0, "?9 1 x", "1 7 8 |"},
+    {"feedback", NULL, feedback, NULL, 0, "?9 1 5 2 $", "1 2 2 |"},
+    {"feedback, on several threads", NULL, feedback_of_parallel, NULL, 0, "?9 1 5 2 $", "1 2 2 |"},
+    {"feedback, in time", NULL, feedback_of_delay, NULL, 0, "?9 2 4 1 +100 $ +100 +100", "+ 2 + 1 + 2 |"},
+    {"a cancel, with elements in the loop", NULL, feedback_of_delay, NULL, 0, "?9 5 6 7 8 +100 c", "+"},
     {"elements", elements, NULL, NULL, 0, "?2 ?2", "1 2 3 |"},
     {"empty", empty, NULL, NULL, 0, "", "|"},
     {"fetch", fetch, NULL, NULL, 0, "?2 ?9", "0 1 2 3 4 |"},
@@ -408,9 +470,13 @@ static const table_row passing[] = {
     {"last", NULL, NULL, last, 1, "1 2 3 $", "3 |"},
     {"last of none", NULL, NULL, last, 1, "$", "|"},
     {"foreach", NULL, NULL, foreach, 1, "1 2 $", "|"},
+    {"broadcast", NULL, NULL, broadcast, 2, "1 2 3 $", "1 | 1 2 3 |"},
+    {"broadcast, ended by the first that cancels", NULL, NULL, broadcast_ends, 2, "1 2 3", "1 | 1 |"},
     {"balance", NULL, NULL, balance, 2, "1 2 3 4 $", "1 3 | 2 4 |"},
     {"partition", NULL, NULL, partition, 2, "1 2 3 4 $", "2 4 | 1 3 |"},
     {"a cancel, with elements in the edge", NULL, map, NULL, 0, "1 2 3 4 5 6 ?1 c", "10"},
+    {"a cancel, with elements at work", NULL, parallel, NULL, 0, "1 2 3 4 5 6 ?1 c", "10"},
+    {"a cancel, with elements that wait for their time", NULL, delay, NULL, 0, "1 2 3 4 5 6 ?9 c", ""},
     {NULL, NULL, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -432,7 +498,9 @@ static const table_row failing[] = {
     {"fold", NULL, fold, NULL, 0, BAD, REFUSED("", "fold")},
     {"conflate", NULL, conflate, NULL, 0, "1 2 666 4 ?9", REFUSED("", "conflate")},
     {"expand", NULL, expand, NULL, 0, BAD, REFUSED("1 2 2 ", "expand")},
-    {"group_by", NULL, group_by, NULL, 0, BAD, REFUSED("1 2 ", "key")},
+    {"group_by", NULL, group_by, NULL, 0, BAD, REFUSED("1 2 ", "group_by")},
+    {"feedback", NULL, feedback, NULL, 0, BAD, REFUSED("1 2 ", "feedback")},
+    {"feedback, in its body", NULL, feedback_of_tap, NULL, 0, BAD, REFUSED("1 2 ", "tap")},
     {"recover", NULL, recover_badly, NULL, 0, "?9 1 x", REFUSED("1 ", "recover")},
     {"fetch", fetch_badly, NULL, NULL, 0, "?4 ?9", REFUSED("0 1 2 3 ", "fetch")},
     {"pages", pages_badly, NULL, NULL, 0, "?9", REFUSED("1 ", "pages")},

@@ -67,7 +67,7 @@ static void a_broadcast_shares_and_a_concat_keeps_the_order(void) {
   sinks[0] = flow_collect();
   sinks[1] = flow_collect();
   CHECK_OK(sluice_source_concat((const sluice_source *const *)parts, 2, &source));
-  CHECK_OK(sluice_sink_broadcast((const sluice_sink *const *)sinks, 2, NULL, &sink, NULL));
+  CHECK_OK(sluice_sink_broadcast((const sluice_sink *const *)sinks, 2, NULL, false, &sink, NULL));
   CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_source_concat(NULL, 2, &source));
   CHECK_STATUS(SLUICE_INVALID_ARGUMENT,
                sluice_source_concat((const sluice_source *const *)parts, 0, &source));

@@ -173,17 +173,26 @@ static void *run_cartridge(void *argument) {
   return NULL;
 }
 
-void pair_open(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge) {
-  int fds[2] = {-1, -1};
+void pair_open_over(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge,
+                    const sluice_faults *faults) {
+  int fds[2] = {-1, -1}, host;
   sluice_error *err = NULL;
   pair->cartridge = cartridge;
   pair->engine = NULL;
   pair->peer = NULL;
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
   pair->fd = fds[1];
+  host = fds[0];
+  if (faults != NULL) {
+    CHECK_OK_ERR(sluice_faults_link(faults, fds[0], &host, &err), err);
+  }
   CHECK(pthread_create(&pair->thread, NULL, run_cartridge, pair) == 0);
   CHECK_OK_ERR(sluice_engine_new(options, &pair->engine, &err), err);
-  CHECK_OK_ERR(sluice_engine_attach(pair->engine, fds[0], fds[0], &pair->peer, &err), err);
+  CHECK_OK_ERR(sluice_engine_attach(pair->engine, host, host, &pair->peer, &err), err);
+}
+
+void pair_open(pair *pair, const sluice_engine_options *options, sluice_cartridge *cartridge) {
+  pair_open_over(pair, options, cartridge, NULL);
 }
 
 void pair_close(pair *pair) {

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
@@ -58,7 +58,7 @@ impl<T: Send + 'static> Flow<T, Vec<T>> {
         size: impl Fn(&T) -> u64 + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         let limit = positive("batch_bytes", "bytes", limit)?;
-        let size = Arc::new(size);
+        let size = own(size);
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("batch_bytes", Stage::whole(1).expect("not 0"));
             let inlet = Inlet::new(up, meter);
@@ -137,7 +137,7 @@ struct Bytes<T, F> {
     /// 1 if the last element has not made room for another: it filled the group, or waits as `next`.
     kept: u64,
     limit: u64,
-    size: Arc<F>,
+    size: Arc<Own<F>>,
 }
 
 impl<T, F> Bytes<T, F> {

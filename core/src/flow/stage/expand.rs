@@ -6,7 +6,7 @@ use super::Inlet;
 use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, own};
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
 use crate::sync::Arc;
@@ -52,7 +52,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         C: IntoIterator<Item = O> + 'static,
         C::IntoIter: Send + 'static,
     {
-        let function = Arc::new(function);
+        let function = own(function);
         Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::whole(1).expect("not 0"));
             let function = Arc::clone(&function);

@@ -12,7 +12,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Up};
 use crate::flow::edge::{Credit, EdgeCore, Offer};
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, own};
 use crate::flow::island::Drive;
 use crate::flow::meter::Meter;
 use crate::flow::pump::Pump;
@@ -55,6 +55,13 @@ enum Mode<T> {
     Balance,
     /// The branch of this number.
     Partition(Arc<Choose<T>>),
+}
+
+impl<T: 'static> Mode<T> {
+    fn partition(choose: impl Fn(&T) -> usize + Send + Sync + 'static) -> Self {
+        let choose = own(choose);
+        Mode::Partition(Arc::new(move |element: &T| choose(element)))
+    }
 }
 
 impl<T> Clone for Mode<T> {
@@ -370,7 +377,7 @@ impl<T: Send + 'static, M: 'static> Sink<T, Vec<M>> {
         options: FanOptions,
         choose: impl Fn(&T) -> usize + Send + Sync + 'static,
     ) -> Self {
-        Self::fanned("partition", Mode::Partition(Arc::new(choose)), branches, options)
+        Self::fanned("partition", Mode::partition(choose), branches, options)
     }
 
     fn fanned(
@@ -413,7 +420,7 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, Vec<M>> {
         branches: Vec<Flow<I, O, M>>,
         choose: impl Fn(&I) -> usize + Send + Sync + 'static,
     ) -> Self {
-        let mode = Mode::Partition(Arc::new(choose));
+        let mode = Mode::partition(choose);
         Self::fanned("partition", mode, branches, FanOptions::default())
     }
 

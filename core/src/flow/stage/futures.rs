@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
@@ -54,7 +54,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         Fut: Future<Output = Result<O, Error>> + Send + 'static,
     {
         positive(kind, "elements at once", n)?;
-        let function = Arc::new(function);
+        let function = own(function);
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::each(n).expect("not 0"));
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
@@ -112,7 +112,7 @@ where
 
 struct Async<I, O, F, Fut> {
     inlet: Inlet<I>,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
     ordered: bool,
     slots: Kept<VecDeque<Slot<Fut, O>>>,
 }

@@ -13,7 +13,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::{Credit, EdgeCore, EdgeOptions, positive};
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::scope::ScopeCore;
 use crate::flow::source::edge;
 use crate::flow::{Flow, NotUsed};
@@ -41,6 +41,23 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
         K: Eq + Hash + Send + 'static,
         F: Fn(&T) -> K + Send + Sync + 'static,
     {
+        Self::try_group_by(max_groups, slots, move |element| Ok(key(element)), flow)
+    }
+
+    /// The same with a key that may not be known: its error fails the stream.
+    ///
+    /// # Errors
+    /// As [`Flow::group_by`].
+    pub fn try_group_by<K, F>(
+        max_groups: u64,
+        slots: u64,
+        key: F,
+        flow: Flow<T, O>,
+    ) -> Result<Self, Error>
+    where
+        K: Eq + Hash + Send + 'static,
+        F: Fn(&T) -> Result<K, Error> + Send + Sync + 'static,
+    {
         positive("group_by", "groups", max_groups)?;
         if slots < max_groups {
             return Err(Error::new(
@@ -52,7 +69,7 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
                 ),
             ));
         }
-        let key = Arc::new(key);
+        let key = own(key);
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter("group_by", Stage::whole(1).expect("not 0"));
             let plan = Plan { max: max_groups, flow: flow.clone(), scope: build.scope() };
@@ -76,7 +93,7 @@ struct Feed<T> {
 
 struct GroupBy<K, T, O, F> {
     inlet: Inlet<T>,
-    key: Arc<F>,
+    key: Arc<Own<F>>,
     plan: Plan<T, O>,
     groups: Kept<HashMap<K, usize>>,
     feeds: Vec<Feed<T>>,
@@ -92,9 +109,9 @@ where
     K: Eq + Hash,
     T: Send + 'static,
     O: Send + 'static,
-    F: Fn(&T) -> K,
+    F: Fn(&T) -> Result<K, Error>,
 {
-    fn new(inlet: Inlet<T>, key: Arc<F>, plan: Plan<T, O>) -> Self {
+    fn new(inlet: Inlet<T>, key: Arc<Own<F>>, plan: Plan<T, O>) -> Self {
         let (groups, outputs) = (Kept::default(), Turns::new(Vec::new(), false));
         GroupBy {
             inlet,
@@ -110,7 +127,7 @@ where
 
     /// The group of an element, which is begun if its key is new.
     fn group(&mut self, element: &T) -> Result<usize, Error> {
-        let key = guarded(self.inlet.name(), || Ok((self.key)(element)))?;
+        let key = guarded(self.inlet.name(), || (self.key)(element))?;
         if let Some(group) = self.groups.get(&key) {
             return Ok(*group);
         }
@@ -162,7 +179,7 @@ where
     K: Eq + Hash + Send,
     T: Send + 'static,
     O: Send + 'static,
-    F: Fn(&T) -> K + Send + Sync,
+    F: Fn(&T) -> Result<K, Error> + Send + Sync,
 {
     fn request(&mut self, n: u64) {
         self.inlet.request(n);

@@ -6,6 +6,7 @@ use super::input::{Input, Look};
 use crate::error::Error;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
+use crate::flow::held::{Own, own};
 use crate::flow::plan::{Origin, Through};
 use crate::flow::{Flow, Source};
 use crate::sync::Arc;
@@ -13,7 +14,7 @@ use crate::sync::Arc;
 struct Zip<A, B, F> {
     left: Input<A>,
     right: Input<B>,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
 }
 
 impl<A, B, O, F> Upstream<O> for Zip<A, B, F>
@@ -170,7 +171,7 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
         other: Source<U, N>,
         function: impl Fn(T, U) -> Result<O, Error> + Send + Sync + 'static,
     ) -> Self {
-        let (function, through) = (Arc::new(function), Through::pairing(&other.origin().lines));
+        let (function, through) = (own(function), Through::pairing(&other.origin().lines));
         Flow::from_make(move |build, up| {
             let left = Input::new(build, kind, up);
             let (up, _) = other.make(build)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Inlet;
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
@@ -26,6 +26,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         S: Fn(I) -> O + Send + Sync + 'static,
         F: Fn(O, I) -> O + Send + Sync + 'static,
     {
+        let (seed, aggregate) = (own(seed), own(aggregate));
         Flow::latest("conflate", None, move |before, input| match before {
             None => seed(input),
             Some(before) => aggregate(before, input),
@@ -36,7 +37,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     where
         F: Fn(Option<O>, I) -> O + Send + Sync + 'static,
     {
-        let fold = Arc::new(fold);
+        let fold = own(fold);
         Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::ahead(1, 1).expect("not 0"));
             let (inlet, fold) = (Inlet::new(up, meter), Arc::clone(&fold));
@@ -60,7 +61,7 @@ impl<T: Send + 'static> Flow<T, T> {
 
 struct Latest<I, O, F> {
     inlet: Inlet<I>,
-    fold: Arc<F>,
+    fold: Arc<Own<F>>,
     state: Kept<Option<O>>,
     quiet: Option<Duration>,
     /// Not before this.

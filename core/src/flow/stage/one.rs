@@ -2,7 +2,7 @@
 
 use super::{Line, Step, Verdict};
 use crate::error::Error;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
 use crate::model::demand::Stage;
@@ -12,7 +12,7 @@ use crate::sync::Arc;
 const ROOM: u64 = u64::MAX;
 
 /// A shared function as a step.
-struct Each<F>(Arc<F>);
+struct Each<F>(Arc<Own<F>>);
 
 impl<I, O, F> Step<I, O> for Each<F>
 where
@@ -40,7 +40,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
     where
         F: Fn(I) -> Result<Verdict<O>, Error> + Send + Sync + 'static,
     {
-        let function = Arc::new(function);
+        let function = own(function);
         Flow::line(kind, move || Each(Arc::clone(&function)))
     }
 
@@ -91,7 +91,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         O: Clone + Sync,
         F: Fn(O, I) -> Result<O, Error> + Send + Sync + 'static,
     {
-        let function = Arc::new(function);
+        let function = own(function);
         Flow::line("scan", move || Scan {
             state: Kept::new(Some(first.clone())),
             function: Arc::clone(&function),
@@ -117,7 +117,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
         O: Clone + Sync,
         F: Fn(O, I) -> Result<O, Error> + Send + Sync + 'static,
     {
-        let function = Arc::new(function);
+        let function = own(function);
         Flow::line("fold", move || Fold {
             state: Kept::new(Some(first.clone())),
             function: Arc::clone(&function),
@@ -170,7 +170,7 @@ impl<T: Send + 'static> Flow<T, T> {
 
 struct Scan<O, F> {
     state: Kept<Option<O>>,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
 }
 
 impl<I, O, F> Step<I, O> for Scan<O, F>
@@ -189,7 +189,7 @@ where
 
 struct Fold<O, F> {
     state: Kept<Option<O>>,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
 }
 
 impl<I, O, F> Step<I, O> for Fold<O, F>

@@ -9,7 +9,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Gone, Signal, Up, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::meter::Meter;
 use crate::flow::plan::Tempo;
 use crate::flow::scope::ScopeCore;
@@ -22,7 +22,7 @@ impl<T: Send + 'static> Flow<T, T> {
     /// completes. `None` lets the failure pass.
     #[must_use]
     pub fn recover(function: impl Fn(&Error) -> Option<T> + Send + Sync + 'static) -> Self {
-        let function = Arc::new(function);
+        let function = own(function);
         Flow::from_make(move |build, up| {
             let meter = build.meter("recover", Stage::each(u64::MAX).expect("not 0"));
             let (inlet, function) = (Inlet::new(up, meter), Arc::clone(&function));
@@ -64,7 +64,7 @@ impl<T: Send + 'static> Source<T> {
 
 struct Recover<T, F> {
     inlet: Inlet<T>,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
     last: Kept<Option<T>>,
 }
 

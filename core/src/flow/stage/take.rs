@@ -3,6 +3,7 @@
 use super::{Step, Verdict};
 use crate::error::Error;
 use crate::flow::Flow;
+use crate::flow::held::{Own, own};
 use crate::flow::plan::Tempo;
 use crate::model::demand::limited;
 use crate::sync::Arc;
@@ -32,7 +33,7 @@ impl<T: Send + 'static> Flow<T, T> {
     pub fn try_drop_while(
         skip: impl Fn(&T) -> Result<bool, Error> + Send + Sync + 'static,
     ) -> Self {
-        let skip = Arc::new(skip);
+        let skip = own(skip);
         Flow::line("drop_while", move || SkipWhile { skip: Some(Arc::clone(&skip)) })
     }
 }
@@ -74,7 +75,7 @@ impl<T> Step<T, T> for Skip {
 }
 
 struct SkipWhile<F> {
-    skip: Option<Arc<F>>,
+    skip: Option<Arc<Own<F>>>,
 }
 
 impl<T, F: Fn(&T) -> Result<bool, Error> + Send + Sync> Step<T, T> for SkipWhile<F> {

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::flow::context::{Context, Signal, Upstream};
 use crate::flow::edge::positive;
 use crate::flow::guard::guarded;
-use crate::flow::held::Kept;
+use crate::flow::held::{Kept, Own, own};
 use crate::flow::island::Drive;
 use crate::flow::plan::Tempo;
 use crate::flow::{Flow, NotUsed};
@@ -52,7 +52,7 @@ impl<I: Send + 'static, O: Send + 'static> Flow<I, O> {
             let message = format!("{kind} of {n} threads: {MOST} are the most for one stage");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        let function = Arc::new(function);
+        let function = own(function);
         Ok(Flow::from_make(move |build, up| {
             let meter = build.meter(kind, Stage::each(n).expect("not 0"));
             let shared = Arc::new(Shared::new());
@@ -100,7 +100,7 @@ impl<I, O> Shared<I, O> {
 
 struct Worker<I, O, F> {
     name: String,
-    function: Arc<F>,
+    function: Arc<Own<F>>,
     shared: Arc<Shared<I, O>>,
     key: Option<u64>,
 }
