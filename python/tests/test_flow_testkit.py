@@ -55,7 +55,7 @@ def carriers() -> int:
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # it has ended since
             names.append(task.joinpath("comm").read_text())
-    return sum(name.startswith(("sluicegate-in", "sluicegate-out")) for name in names)
+    return sum(name.startswith("sluice-faults-") for name in names)
 
 
 def test_a_link_changes_no_byte_and_ends_with_both_ends() -> None:
