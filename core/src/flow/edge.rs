@@ -8,8 +8,8 @@ use super::held::Kept;
 use super::meter::{Meter, StageView};
 use crate::credit::{CreditGate, CreditWindow};
 use crate::error::{Error, ErrorKind};
-use crate::model::demand::default_mark;
-use crate::model::overflow::{Buffer, BufferEnd, OfferAnswer, Strategy, TakeAnswer, Victim};
+use crate::model::demand::{default_mark, is_request};
+use crate::model::overflow::{Buffer, BufferEnd, Limit, OfferAnswer, Strategy, TakeAnswer, Victim};
 use crate::sync::Arc;
 use crate::wait::watched::Watched;
 
@@ -331,7 +331,7 @@ impl<T> EdgeCore<T> {
 
     /// Room has come free. An edge that sends what was asked for hears of the asking instead.
     fn grant(&self, n: u64) {
-        if self.told != Credit::Asked && n != 0 {
+        if self.told != Credit::Asked && is_request(n) {
             self.gate.grant(n);
         }
     }
@@ -379,7 +379,7 @@ impl<T> State<T> {
     }
 
     fn take(&mut self, wanted: bool, options: EdgeOptions) -> Option<Taken<T>> {
-        if !wanted && self.buffer.held != 0 {
+        if self.buffer.holds_back(wanted) {
             return None;
         }
         let size = self.queue.front().map_or(0, |(_, size)| *size);
@@ -400,8 +400,10 @@ impl<T> State<T> {
 
     fn why(&self, options: EdgeOptions) -> Error {
         self.error.clone().unwrap_or_else(|| {
-            let what = if self.buffer.held < options.capacity { "bytes" } else { "elements" };
-            let limit = if what == "bytes" { options.bytes } else { options.capacity };
+            let (limit, what) = match self.buffer.full_by() {
+                Limit::ByElements => (options.capacity, "elements"),
+                Limit::ByBytes => (options.bytes, "bytes"),
+            };
             Error::new(
                 ErrorKind::BufferOverflow,
                 format!("the queue was full: it holds {limit} {what} and its strategy is to fail"),

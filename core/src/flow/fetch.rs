@@ -9,7 +9,7 @@ use super::guard::guarded;
 use super::held::{Kept, Own, own};
 use super::meter::Meter;
 use crate::error::Error;
-use crate::model::demand::Stage;
+use crate::model::demand::{Stage, is_last_page};
 use crate::sync::Arc;
 
 impl<T: Send + 'static> Source<T> {
@@ -66,12 +66,12 @@ where
             if self.last {
                 return Poll::Ready(Signal::Complete);
             }
-            let n = self.meter.view().demand().downstream.min(MOST);
+            let n = self.meter.page(MOST);
             match guarded(self.meter.name(), || (self.fetch)(self.from, n)) {
                 Ok(rows) => {
                     let came = rows.len() as u64;
                     self.from = self.from.saturating_add(came);
-                    self.last = came < n;
+                    self.last = is_last_page(n, came);
                     let mut rows = rows.into_iter();
                     for row in rows.by_ref().take(usize::try_from(n).unwrap_or(usize::MAX)) {
                         if self.meter.arrive() {

@@ -10,8 +10,12 @@ use super::island::Drive;
 use super::meter::Meter;
 use crate::check;
 use crate::error::{Error, ErrorKind};
-use crate::model::hub::{Hub, HubArrival, Receipt, Share, Subscriber, Turn, largest};
+use crate::model::demand::is_request;
+use crate::model::hub::{
+    Hub, HubArrival, Receipt, Share, Subscriber, Turn, largest, replays_too_many,
+};
 use crate::model::overflow::{BufferEnd, Victim};
+use crate::model::patience::{Judgement, Patience};
 use crate::sync::{Arc, Mutex};
 use crate::wait::wake_all;
 
@@ -36,8 +40,7 @@ struct Listener<T> {
     /// What it has asked for and may take.
     ready: Kept<VecDeque<Arc<T>>>,
     /// How long it may hold up the hub, and since when it does.
-    limit: Option<Duration>,
-    since: Option<Duration>,
+    patience: Patience,
     waker: Option<Waker>,
 }
 
@@ -54,6 +57,11 @@ struct State<T> {
     /// No handle is left: nobody can subscribe any more.
     abandoned: bool,
     driver: Option<Waker>,
+}
+
+/// A time or a span as the model has it: up to some 584 years.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A waker that was taken: whoever took it fires it.
@@ -124,13 +132,14 @@ impl<T> Listener<T> {
         self.model = self.model.finish(why).0;
     }
 
+    /// Elements that it may take, or will once it has asked.
     fn held(&self) -> u64 {
-        self.model.buffer.held.saturating_add(self.ready.len() as u64)
+        (self.buffer.len() + self.ready.len()) as u64
     }
 
     fn too_slow(&self) -> Error {
         let capacity = self.model.buffer.capacity;
-        let text = match self.limit {
+        let text = match self.patience.limit.map(Duration::from_nanos) {
             None => format!("its buffer of {capacity} elements was full"),
             Some(limit) => {
                 format!(
@@ -163,17 +172,19 @@ impl<T> State<T> {
     fn expel(&mut self, now: Duration, wake: &mut Vec<Waker>) -> Option<Duration> {
         let mut alarm = None;
         for listener in self.listeners.values_mut() {
-            let Some(limit) = listener.limit else { continue };
-            if self.hub.queued == 0 || !listener.model.holds_up(0) {
-                listener.since = None;
-                continue;
-            }
-            let until = listener.since.get_or_insert(now).saturating_add(limit);
-            if until <= now {
-                listener.finish(BufferEnd::Overflowed);
-                wake.extend(listener.waker.take().map(to_be_woken));
-            } else {
-                alarm = Some(alarm.map_or(until, |other: Duration| other.min(until)));
+            let blocking = self.hub.is_held_up_by(listener.model, 0);
+            let (patience, judgement) = listener.patience.look(blocking, nanos(now));
+            listener.patience = patience;
+            match judgement {
+                Judgement::LetBe => {}
+                Judgement::LookAgain(next) => {
+                    let next = Duration::from_nanos(next);
+                    alarm = Some(alarm.map_or(next, |other: Duration| other.min(next)));
+                }
+                Judgement::TooSlow => {
+                    listener.finish(BufferEnd::Overflowed);
+                    wake.extend(listener.waker.take().map(to_be_woken));
+                }
             }
         }
         alarm
@@ -194,7 +205,7 @@ impl<T> State<T> {
                 round.wake.extend(listener.waker.take().map(to_be_woken));
             }
             self.replay.push_back(element);
-            if self.replay.len() as u64 > self.replays {
+            if replays_too_many(self.replays, self.replay.len() as u64) {
                 round.gone.extend(self.replay.pop_front());
             }
         }
@@ -232,11 +243,11 @@ impl<T> HubCore<T> {
             let id = state.next;
             state.next = state.next.wrapping_add(1);
             let (buffer, ready) = (Kept::default(), Kept::default());
-            let waker = None;
-            let mut listener = Listener { name, model, buffer, ready, limit, since: None, waker };
-            let fits = usize::try_from(model.buffer.capacity).unwrap_or(usize::MAX);
-            let skip = state.replay.len().saturating_sub(fits);
-            for element in state.replay.iter().skip(skip) {
+            let (patience, waker) = (Patience::patient(limit.map(nanos)), None);
+            let mut listener = Listener { name, model, buffer, ready, patience, waker };
+            let latest = usize::try_from(model.replayed(state.replay.len() as u64));
+            let latest = latest.expect("no more than are kept");
+            for element in state.replay.iter().rev().take(latest).rev() {
                 listener.share(element, &mut Vec::new()); // it fits: nothing goes
             }
             if let Some(end) = &state.end {
@@ -249,7 +260,7 @@ impl<T> HubCore<T> {
     }
 
     pub(super) fn request(&self, id: u64, n: u64) {
-        if n == 0 {
+        if !is_request(n) {
             return;
         }
         self.change(|state| {
@@ -349,7 +360,7 @@ impl<T> HubCore<T> {
         let demand = state.listeners.values().fold(0, |most, one| largest(most, one.model));
         if state.abandoned && !state.anybody() {
             round.over = true;
-        } else if let (Some(end), 0) = (ended, state.hub.queued) {
+        } else if let Some(end) = ended.filter(|_| state.hub.is_shared()) {
             round.wake.append(&mut state.finish(end.clone()));
             round.over = true;
         } else if ended.is_none() {
@@ -412,7 +423,7 @@ impl<T: Send + Sync> Drive for HubDrive<T> {
             let ask = self.meter.request(round.ask);
             self.meter.view().set_held(round.queued); // what is not shared yet
             let Some(up) = &mut self.up else { return Poll::Pending };
-            if ask != 0 {
+            if is_request(ask) {
                 up.request(ask);
             }
             match up.poll(context) {

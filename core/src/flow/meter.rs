@@ -154,7 +154,22 @@ impl Meter {
 
     /// Was anything asked for above that has not arrived?
     pub(super) fn awaits(&self) -> bool {
-        self.stage.asked != 0
+        self.stage.awaits()
+    }
+
+    /// Outputs that were asked for and have not left.
+    pub(super) fn owed(&self) -> u64 {
+        self.stage.owed
+    }
+
+    /// Is there an input that has not left?
+    pub(super) fn has_input(&self) -> bool {
+        self.stage.has_input()
+    }
+
+    /// How many inputs to read at one go, of a stage that makes them itself.
+    pub(super) fn page(&self, most: u64) -> u64 {
+        self.stage.page(most)
     }
 
     /// An input arrived. False if it was not asked for, or came after the end: it is dropped and
@@ -186,7 +201,7 @@ impl Meter {
     /// The output that was asked for came from another input of the same stage.
     pub(super) fn met_elsewhere(&mut self) {
         let answer = self.keep(|stage| stage.emit(0));
-        debug_assert_eq!(answer, Emission::Emitted(0), "the inputs of a stage owe the same");
+        debug_assert!(matches!(answer, Emission::Emitted(_)), "the inputs of a stage owe the same");
     }
 
     /// An input leaves without an output. Answers how many to ask for in its place.

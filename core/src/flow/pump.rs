@@ -11,7 +11,7 @@ use super::island::Drive;
 use super::meter::{Meter, StageView};
 use crate::credit::{AcquireFuture, TryAcquire};
 use crate::error::Error;
-use crate::model::demand::Stage;
+use crate::model::demand::{Stage, together};
 use crate::sync::Arc;
 
 type Parked<T> = (Weighed<T>, Pin<Box<AcquireFuture>>);
@@ -72,9 +72,8 @@ impl<T: Send> Pump<T> {
                     self.line = None;
                     if waits {
                         let more = self.core.gate.available();
-                        let all =
-                            more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
-                        let turn = if all { more.saturating_add(1) } else { 1 };
+                        let all = self.core.gate.try_acquire(more) == TryAcquire::Taken;
+                        let turn = if all { together(1, more) } else { 1 };
                         up.request(self.meter.request(turn));
                         asked = true;
                     }

@@ -16,7 +16,7 @@ use super::promise::{Completion, Promise};
 use super::pump::Pump;
 use super::source::edge;
 use crate::error::Error;
-use crate::model::demand::Stage;
+use crate::model::demand::{Stage, is_request};
 use crate::sync::Arc;
 
 /// The part of a sink that differs. `None` from `next` ends it: the upstream is cancelled.
@@ -70,7 +70,7 @@ where
                         continue;
                     }
                     let ask = self.meter.emit(1);
-                    if ask != 0 {
+                    if is_request(ask) {
                         self.up.request(ask);
                     }
                     match guarded(self.meter.name(), || self.collect.next(element)) {

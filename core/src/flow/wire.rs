@@ -199,7 +199,7 @@ impl<T: Send> Write<T> {
                 if self.closing {
                     return Poll::Ready(Ok(()));
                 }
-                if self.meter.view().demand().held != 0 {
+                if self.meter.has_input() {
                     let ask = self.meter.emit(1);
                     self.up.request(ask);
                 }

@@ -235,6 +235,25 @@ impl Stage {
         }
     }
 
+    /// Is an input on its way?
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn awaits(self) -> bool {
+        self.asked != 0
+    }
+
+    /// Is an input there that has not left?
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn has_input(self) -> bool {
+        self.held != 0
+    }
+
+    /// How many inputs a stage reads at one go that makes them itself: what was asked for below, up
+    /// to `most`.
+    #[must_use = "this only answers, it changes nothing"]
+    pub fn page(self, most: u64) -> u64 {
+        self.owed.min(most)
+    }
+
     /// The upstream has ended, well or badly: nothing more arrives and nothing more is asked for.
     #[must_use = "a step takes place where its new state is kept"]
     pub const fn finish(self) -> Stage {
@@ -288,6 +307,24 @@ pub enum Emission {
 #[must_use = "this only answers, it changes nothing"]
 pub const fn default_mark(size: u64) -> u64 {
     size.saturating_sub(size / 2 / 2)
+}
+
+/// Is there anything to ask for? Asking for nothing changes nothing, so no call is made for it.
+#[must_use = "this only answers, it changes nothing"]
+pub const fn is_request(n: u64) -> bool {
+    n != 0
+}
+
+/// A turn at the head of a line, and what could be taken behind it, as one request; up to 2^64 - 1.
+#[must_use = "this only answers, it changes nothing"]
+pub const fn together(turn: u64, more: u64) -> u64 {
+    turn.saturating_add(more)
+}
+
+/// Was that the end of what there is to read? `came` of the `n` that were to be read have come.
+#[must_use = "this only answers, it changes nothing"]
+pub const fn is_last_page(n: u64, came: u64) -> bool {
+    came < n
 }
 
 /// How much of a request for `n` a stage passes on that emits `left` more elements in its life, and

@@ -58,7 +58,7 @@ impl Subscriber {
     /// The subscriber takes the oldest element of its buffer, of `size` bytes, if it has asked.
     #[must_use = "a step takes place where its new state is kept, and its answer is owed to somebody"]
     pub const fn receive(self, size: u64) -> (Subscriber, Receipt) {
-        if self.owed == 0 && self.buffer.held != 0 {
+        if self.buffer.holds_back(self.owed != 0) {
             (self, Receipt::NotAsked)
         } else {
             let (after, answer) = self.buffer.take(size);
@@ -135,6 +135,13 @@ impl Subscriber {
     pub const fn leave(self) -> (Subscriber, u64) {
         let (after, release) = self.buffer.cancel();
         (Subscriber { owed: 0, buffer: after }, release)
+    }
+
+    /// How many of the `kept` elements that were shared last a newcomer is given: as many of the
+    /// latest as its buffer takes, so that it loses none of them.
+    #[must_use = "this only answers, it changes nothing"]
+    pub fn replayed(self, kept: u64) -> u64 {
+        kept.min(self.buffer.capacity)
     }
 }
 
@@ -227,6 +234,19 @@ impl Hub {
         }
     }
 
+    /// Does this subscriber keep an element of `size` bytes from all of them? Only while there is
+    /// one.
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn is_held_up_by(self, s: Subscriber, size: u64) -> bool {
+        self.queued != 0 && s.holds_up(size)
+    }
+
+    /// Was everything shared that has arrived? An end of the upstream is told then, and not before.
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn is_shared(self) -> bool {
+        self.queued == 0
+    }
+
     /// The upstream has ended: what was asked for will not come.
     #[must_use = "a step takes place where its new state is kept"]
     pub const fn upstream_ended(self) -> Hub {
@@ -259,4 +279,10 @@ pub enum Turn {
 #[must_use = "this only answers, it changes nothing"]
 pub fn largest(so_far: u64, s: Subscriber) -> u64 {
     if s.is_live() { so_far.max(s.owed) } else { so_far }
+}
+
+/// Must the oldest of `kept` elements go, where the last `replays` are kept for newcomers?
+#[must_use = "this only answers, it changes nothing"]
+pub const fn replays_too_many(replays: u64, kept: u64) -> bool {
+    replays < kept
 }

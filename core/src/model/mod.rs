@@ -9,6 +9,7 @@
 //! new state is kept.
 
 pub mod accounting;
+pub mod branches;
 pub mod cancel;
 pub mod demand;
 pub mod direction;
@@ -21,6 +22,7 @@ pub mod hub;
 pub mod ledger;
 pub mod negotiate;
 pub mod overflow;
+pub mod patience;
 pub mod phase;
 pub mod relay;
 pub mod reorder;
@@ -34,6 +36,7 @@ pub use feed::Feed;
 pub use gate::Gate;
 pub use hub::Hub;
 pub use negotiate::negotiate;
+pub use patience::Patience;
 pub use phase::Phase;
 pub use target::Target;
 pub use window::Window;

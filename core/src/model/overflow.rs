@@ -143,6 +143,19 @@ impl Buffer {
         }
     }
 
+    /// Does the buffer keep what it holds until it is asked for? An end is told to whoever looks,
+    /// an element only to a consumer that `wanted` one.
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn holds_back(self, wanted: bool) -> bool {
+        !wanted && self.held != 0
+    }
+
+    /// Which of its two limits a full buffer has reached.
+    #[must_use = "this only answers, it changes nothing"]
+    pub const fn full_by(self) -> Limit {
+        if self.held < self.capacity { Limit::ByBytes } else { Limit::ByElements }
+    }
+
     /// Takes the oldest element, of `size` bytes; the size is not looked at when there is none. An
     /// end never overtakes an element.
     #[must_use = "a step takes place where its new state is kept, and its answer is owed to somebody"]
@@ -195,6 +208,15 @@ pub enum Victim {
     Newest,
     /// All of them.
     Everything,
+}
+
+/// What a full buffer has too many of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// It holds as many elements as it may.
+    ByElements,
+    /// There is a place, and too few bytes for the element that was offered.
+    ByBytes,
 }
 
 /// What an offer is told.

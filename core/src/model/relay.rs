@@ -28,3 +28,11 @@ pub const fn noticed(offered: Option<u64>) -> u64 {
 pub const fn may_join(caller: u64, handler: u64) -> bool {
     caller == handler
 }
+
+/// Whether a stream's consumer has been granted ahead of what it reads: `chunks` of the stream, of
+/// `bytes` bytes in all, wait for its link. A whole window may wait, whatever its size, and so may
+/// any number of chunks below `most` bytes (L10).
+#[must_use = "this only answers, it changes nothing"]
+pub const fn lies_unread(window: u64, chunks: u64, most: u64, bytes: u64) -> bool {
+    window <= chunks && most <= bytes
+}

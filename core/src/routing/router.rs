@@ -16,6 +16,7 @@ use crate::frame::{FlowKey, Frame, FrameType, Version};
 use crate::model::accounting::DropReason;
 use crate::model::disposition::Disposition;
 use crate::model::phase::Phase;
+use crate::model::relay::lies_unread;
 use crate::request::{Connection, NAME, Passed, Unroutable, fitting};
 use crate::sync::{Arc, Mutex};
 use crate::time::now;
@@ -181,7 +182,7 @@ impl Router {
         let asker = route.asker;
         let to = if way == Way::ToServer { route.server } else { asker };
         let noted = route.note(way, &frame, now());
-        let most = route.window;
+        let window = route.window;
         let ending = match (way, frame.frame_type) {
             (Way::ToAsker, FrameType::End) => Some(Ending::End),
             (Way::ToAsker, FrameType::Err) => Some(Ending::Err),
@@ -235,7 +236,7 @@ impl Router {
         }
         (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
         let (chunks, bytes) = self.waiting(to.link, &frame);
-        if chunks >= most && bytes >= UNREAD {
+        if lies_unread(window, chunks, UNREAD, bytes) {
             self.unread(asker, to, &frame);
             return Ok(());
         }

@@ -108,6 +108,12 @@ Definition request (s : stage) (n : N) : stage * N :=
            (held s))
   end.
 
+(** Is there anything to ask for? Asking for nothing changes nothing, so no call is made for it. *)
+Definition is_request (n : N) : bool := negb (U64.eqb n 0).
+
+(** A turn at the head of a line, and what could be taken behind it, as one request; up to 2^64 - 1. *)
+Definition together (turn more : N) : N := U64.sat_add turn more.
+
 (** An input arrives. It makes no request due. *)
 Definition arrive (s : stage) : stage * stage_arrival :=
   match phase s with
@@ -142,6 +148,19 @@ Definition discard (s : stage) : stage * N :=
   else
     replenish
       (Stage (kind s) (phase s) (capacity s) (mark s) (owed s) (asked s) (U64.sat_sub (held s) 1)).
+
+(** Is an input on its way? *)
+Definition awaits (s : stage) : bool := negb (U64.eqb (asked s) 0).
+
+(** Is an input there that has not left? *)
+Definition has_input (s : stage) : bool := negb (U64.eqb (held s) 0).
+
+(** How many inputs a stage reads at one go that makes them itself: what was asked for below, up to
+    [most]. *)
+Definition page (s : stage) (most : N) : N := U64.umin (owed s) most.
+
+(** Was that the end of what there is to read? [came] of the [n] that were to be read have come. *)
+Definition is_last_page (n came : N) : bool := U64.ltb came n.
 
 (** The upstream has ended, well or badly: nothing more arrives and nothing more is asked for. *)
 Definition finish (s : stage) : stage :=

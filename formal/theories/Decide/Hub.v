@@ -77,7 +77,7 @@ Definition request (s : subscriber) (n : N) : subscriber :=
 
 (** The subscriber takes the oldest element of its buffer, of [size] bytes, if it has asked. *)
 Definition receive (s : subscriber) (size : N) : subscriber * receipt :=
-  if U64.eqb (owed s) 0 && negb (U64.eqb (Overflow.held (buffer s)) 0) then (s, NotAsked)
+  if Overflow.holds_back (buffer s) (negb (U64.eqb (owed s) 0)) then (s, NotAsked)
   else
     let '(after, answer) := Overflow.take (buffer s) size in
     match answer with
@@ -160,6 +160,21 @@ Definition share_next (h : hub) (anybody held_up : bool) : hub * turn :=
   else if anybody && negb held_up then
     (Hub (room h) (asked h) (U64.sat_sub (queued h) 1), Share)
   else (h, Blocked).
+
+(** Does this subscriber keep an element of [size] bytes from all of them? Only while there is one. *)
+Definition is_held_up_by (h : hub) (s : subscriber) (size : N) : bool :=
+  negb (U64.eqb (queued h) 0) && holds_up s size.
+
+(** Was everything shared that has arrived? An end of the upstream is told then, and not before. *)
+Definition is_shared (h : hub) : bool := U64.eqb (queued h) 0.
+
+(** How many of the [kept] elements that were shared last a newcomer is given: as many of the latest as
+    its buffer takes, so that it loses none of them. *)
+Definition replayed (s : subscriber) (kept : N) : N :=
+  U64.umin kept (Overflow.capacity (buffer s)).
+
+(** Must the oldest of [kept] elements go, where the last [replays] are kept for newcomers? *)
+Definition replays_too_many (replays kept : N) : bool := U64.ltb replays kept.
 
 (** The upstream has ended: what was asked for will not come. *)
 Definition upstream_ended (h : hub) : hub :=

@@ -39,6 +39,11 @@ Inductive victim :=
 | Newest (** The one that was put in last. *)
 | Everything (** All of them. *).
 
+(** What a full buffer has too many of. *)
+Inductive limit :=
+| ByElements (** It holds as many elements as it may. *)
+| ByBytes (** There is a place, and too few bytes for the element that was offered. *).
+
 (** What an offer is told. *)
 Inductive offer_answer :=
 | Enqueued (** The element is in the buffer: put it at the end. *)
@@ -100,6 +105,15 @@ Definition offer (b : buffer) (size : N) (waiting : bool) : buffer * offer_answe
 Definition discarded (b : buffer) (n size : N) : buffer :=
   Buffer (plan b) (capacity b) (byte_capacity b) (U64.sat_sub (held b) n)
     (U64.sat_sub (bytes b) size) (U64.sat_add (lost b) n) (ended b).
+
+(** Does the buffer keep what it holds until it is asked for? An end is told to whoever looks, an element
+    only to a consumer that [wanted] one. *)
+Definition holds_back (b : buffer) (wanted : bool) : bool :=
+  negb wanted && negb (U64.eqb (held b) 0).
+
+(** Which of its two limits a full buffer has reached. *)
+Definition full_by (b : buffer) : limit :=
+  if U64.ltb (held b) (capacity b) then ByBytes else ByElements.
 
 (** Takes the oldest element, of [size] bytes; the size is not looked at when there is none. An end
     never overtakes an element. *)

@@ -18,3 +18,9 @@ Definition noticed (offered : option N) : N :=
     with and the room that the same end has for the other's, so only equal windows overrun nobody,
     in either direction (L11, L12). *)
 Definition may_join (caller handler : N) : bool := U64.eqb caller handler.
+
+(** Whether a stream's consumer has been granted ahead of what it reads: [chunks] of the stream, of
+    [bytes] bytes in all, wait for its link. A whole window may wait, whatever its size, and so may any
+    number of chunks below [most] bytes (L10). *)
+Definition lies_unread (window chunks most bytes : N) : bool :=
+  U64.leb window chunks && U64.leb most bytes.

@@ -297,7 +297,8 @@ Proof.
     + intros Hf Hlv; rewrite sat_add_exact by (unfold fits in *; lia).
       specialize (Hx0 ltac:(unfold fits in *; lia) Hlv); lia.
   - assert (Hs' := Hs); destruct Hs' as [Hr Hh Hb Hwd].
-    unfold receive; destruct (U64.eqb (owed s) 0 && negb (U64.eqb (Overflow.held (buffer s)) 0)) eqn:Hz.
+    unfold receive, Overflow.holds_back; rewrite negb_involutive.
+    destruct (U64.eqb (owed s) 0 && negb (U64.eqb (Overflow.held (buffer s)) 0)) eqn:Hz.
     { eexists; split; [reflexivity|]; split; [constructor; cbn; trivial|trivial]. }
     unfold Overflow.take; destruct (U64.eqb (Overflow.held (buffer s)) 0) eqn:Hz0.
     + destruct (Overflow.ended (buffer s)); eexists; (split; [reflexivity|]);

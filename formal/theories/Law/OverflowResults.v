@@ -131,3 +131,22 @@ Theorem ten_into_three_by_strategy :
   /\ ten_into_three DropBuffer = Some ([10], 9, None)
   /\ ten_into_three Fail = Some ([1; 2; 3], 0, Some Overflowed).
 Proof. vm_compute; repeat split. Qed.
+
+(** A buffer keeps an element back exactly from a consumer that has not asked for one; an end it tells
+    to whoever looks, and never before the last element. *)
+Theorem holds_back_iff_an_element_is_unwanted b wanted size :
+  holds_back b wanted = true <-> wanted = false /\ snd (take b size) = Element.
+Proof.
+  unfold holds_back, take; destruct wanted, (U64.eqb (held b) 0); cbn; split; try discriminate;
+    try (now intros [? ?]); auto; destruct (ended b); intros [_ H]; discriminate H.
+Qed.
+
+(** An open buffer that has no room for an element has reached the limit that it tells: all of its places
+    are taken, or there is a place and the element has too many bytes beside what is there. *)
+Theorem full_by_tells_the_limit b size :
+  has_room b size = false ->
+  match full_by b with
+  | ByElements => capacity b <= held b
+  | ByBytes => held b < capacity b /\ held b <> 0 /\ U64.sat_sub (byte_capacity b) (bytes b) < size
+  end.
+Proof. unfold has_room, full_by; destruct (U64.ltb (held b) (capacity b)) eqn:H; u64. Qed.

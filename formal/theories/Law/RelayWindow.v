@@ -74,6 +74,12 @@ Proof.
   repeat split; intros P; unfold Relay.noticed, U64.eqb; destruct (w =? 0) eqn:Z; [lia|reflexivity].
 Qed.
 
+(** Who waits for no more than was granted to him at most is never refused for what lies unread: not below
+    one window, however large its chunks are, and not below so many bytes, however many they are. *)
+Theorem one_window_may_lie_unread window chunks most bytes :
+  Relay.lies_unread window chunks most bytes = true <-> window <= chunks /\ most <= bytes.
+Proof. unfold Relay.lies_unread, U64.leb; lia. Qed.
+
 (** ** A larger window is not safe *)
 
 Section Unsafe.

@@ -3,6 +3,7 @@
     Nothing is simplified on the way: what a decision says is what the tree holds. *)
 
 From Sluicegate Require Import Decide.Accounting
+  Decide.Branches
   Decide.Cancel
   Decide.Demand
   Decide.Direction
@@ -15,6 +16,7 @@ From Sluicegate Require Import Decide.Accounting
   Decide.Ledger
   Decide.Negotiate
   Decide.Overflow
+  Decide.Patience
   Decide.Phase
   Decide.Relay
   Decide.Reorder
@@ -29,6 +31,7 @@ Unset Extraction AutoInline.
 Set Extraction KeepSingleton.
 
 Extraction Library Accounting.
+Extraction Library Branches.
 Extraction Library Cancel.
 Extraction Library Demand.
 Extraction Library Direction.
@@ -41,6 +44,7 @@ Extraction Library Hub.
 Extraction Library Ledger.
 Extraction Library Negotiate.
 Extraction Library Overflow.
+Extraction Library Patience.
 Extraction Library Phase.
 Extraction Library Relay.
 Extraction Library Reorder.

@@ -18,7 +18,8 @@ use crate::flow::meter::Meter;
 use crate::flow::pump::Pump;
 use crate::flow::source::edge;
 use crate::flow::{EdgeOptions, Flow, Sink};
-use crate::model::demand::Stage;
+use crate::model::branches::{Division, in_all};
+use crate::model::demand::{Stage, is_request, together};
 use crate::model::hub::{Hub, HubArrival, Turn};
 use crate::sync::Arc;
 
@@ -102,8 +103,8 @@ impl<T> Branch<T> {
                 Poll::Ready(Ok(())) => {
                     self.line = None;
                     let more = self.core.gate.available();
-                    let all = more != 0 && self.core.gate.try_acquire(more) == TryAcquire::Taken;
-                    self.meter.request(if all { more.saturating_add(n) } else { n });
+                    let all = self.core.gate.try_acquire(more) == TryAcquire::Taken;
+                    self.meter.request(if all { together(n, more) } else { n });
                 }
             }
         }
@@ -115,9 +116,9 @@ impl<T> Branch<T> {
         self.meter.close();
     }
 
-    /// Elements it can take now.
-    fn room(&self) -> u64 {
-        if self.gone { 0 } else { self.meter.view().demand().downstream }
+    /// May an element be put into it now?
+    fn takes(&self) -> bool {
+        !self.gone && self.meter.wanted()
     }
 
     fn push(&mut self, element: T) {
@@ -150,22 +151,23 @@ impl<T: Send> Fan<T> {
 
     /// How many elements could be handed on.
     fn demand(&self) -> u64 {
-        let rooms = self.live().map(Branch::room);
-        match self.mode {
-            Mode::Broadcast(_) => rooms.min().unwrap_or(0),
-            Mode::Balance => rooms.fold(0, u64::saturating_add),
-            Mode::Partition(_) => rooms.max().unwrap_or(0),
-        }
+        let division = match self.mode {
+            Mode::Broadcast(_) => Division::ToAll,
+            Mode::Balance => Division::ToAny,
+            Mode::Partition(_) => Division::ToChosen,
+        };
+        let asked = self.live().map(|branch| branch.meter.owed());
+        in_all(asked.fold(None, |so_far, owed| division.and_branch(so_far, owed)))
     }
 
     /// The branch that an element for `target` goes to; `None` if it must wait.
     fn place(&self, target: Option<usize>) -> Option<usize> {
         if let Some(target) = target {
             let branch = &self.branches[target];
-            return (branch.gone || branch.room() != 0).then_some(target);
+            return (branch.gone || branch.takes()).then_some(target);
         }
         let n = self.branches.len();
-        (0..n).map(|k| self.next.wrapping_add(k) % n).find(|at| self.branches[*at].room() != 0)
+        (0..n).map(|k| self.next.wrapping_add(k) % n).find(|at| self.branches[*at].takes())
     }
 
     /// Hands on what is held. False if it must wait.
@@ -173,7 +175,7 @@ impl<T: Send> Fan<T> {
         let Some((element, target)) = self.held.take() else { return Ok(true) };
         let everybody = matches!(self.mode, Mode::Broadcast(_));
         let place = if everybody { None } else { self.place(target) };
-        let held_up = if everybody { self.live().any(|b| b.room() == 0) } else { place.is_none() };
+        let held_up = if everybody { self.live().any(|b| !b.takes()) } else { place.is_none() };
         let (hub, turn) = self.hub.share_next(self.live().next().is_some(), held_up);
         self.hub = hub;
         if turn != Turn::Share {
@@ -246,7 +248,7 @@ impl<T: Send> Fan<T> {
             }
             let (hub, ask) = self.hub.replenish(self.demand());
             self.hub = hub;
-            if ask != 0 {
+            if is_request(ask) {
                 self.up.request(ask);
             }
             match self.up.poll(context) {

@@ -5,6 +5,7 @@ use std::task::{Poll, ready};
 use crate::error::Error;
 use crate::flow::context::{Context, Gone, Signal, Up};
 use crate::flow::meter::Meter;
+use crate::model::demand::is_request;
 
 /// An upstream with the stage's two counters. What is asked for above is passed on here, and nowhere
 /// else.
@@ -21,7 +22,7 @@ impl<I> Inlet<I> {
     }
 
     fn ask(&mut self, n: u64) {
-        if n != 0 {
+        if is_request(n) {
             self.up.request(n);
         }
     }
@@ -53,7 +54,7 @@ impl<I> Inlet<I> {
 
     /// Outputs that were asked for and have not left.
     pub(in crate::flow) fn owed(&self) -> u64 {
-        self.meter.view().demand().downstream
+        self.meter.owed()
     }
 
     /// What the upstream failed with, if that is how it ended.

@@ -7,7 +7,7 @@ use crate::flow::build::Build;
 use crate::flow::context::{Context, Signal, Up};
 use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
-use crate::model::demand::Stage;
+use crate::model::demand::{Stage, is_request};
 
 pub(in crate::flow) struct Input<T> {
     up: Option<Up<T>>,
@@ -55,7 +55,7 @@ impl<T: Send> Input<T> {
 
     /// Outputs that were asked for and have not left.
     pub(in crate::flow) fn owed(&self) -> u64 {
-        self.meter.view().demand().downstream
+        self.meter.owed()
     }
 
     pub(in crate::flow) fn request(&mut self, n: u64) {
@@ -64,7 +64,7 @@ impl<T: Send> Input<T> {
     }
 
     fn ask(&mut self, n: u64) {
-        if n != 0
+        if is_request(n)
             && let Some(up) = &mut self.up
         {
             up.request(n);

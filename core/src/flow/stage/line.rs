@@ -7,6 +7,7 @@ use crate::flow::context::{Context, Gone, Signal, Up, Upstream};
 use crate::flow::guard::guarded;
 use crate::flow::held::Kept;
 use crate::flow::meter::Meter;
+use crate::model::demand::is_request;
 
 /// What a stage makes of one input.
 pub(in crate::flow) enum Verdict<O> {
@@ -62,7 +63,7 @@ impl<I, O, S: Step<I, O>> Line<I, O, S> {
     }
 
     fn ask(&mut self, n: u64) {
-        if n != 0 {
+        if is_request(n) {
             self.up.request(n);
         }
     }
