@@ -76,6 +76,12 @@ const WRAP: &[&str] = &[
     "Saturating",
 ];
 
+/// `u64::max` and the like, by name.
+fn counts(path: &syn::Path) -> bool {
+    let last = path.segments.last().map(|segment| segment.ident.to_string());
+    path.segments.len() > 1 && last.is_some_and(|last| METHODS.contains(&last.as_str()))
+}
+
 impl Walk<'_, '_> {
     pub(super) fn closure(&mut self, closure: &syn::ExprClosure, given: &Value) -> Value {
         let outside = self.known.clone();
@@ -108,10 +114,32 @@ impl Walk<'_, '_> {
                 closures = Some(closures.take().unwrap_or_default().or(value));
                 Value::default()
             }
+            Expr::Path(path) => match self.by_name(&path.path, argument, of) {
+                Some(value) => {
+                    closures = Some(closures.take().unwrap_or_default().or(value));
+                    Value::default()
+                }
+                None => self.value(argument),
+            },
             argument => self.value(argument),
         });
         let values = values.collect();
         (values, closures)
+    }
+
+    /// What a function answers that is handed over by its name, as in `map(Gate::available)`: that is as
+    /// good as a closure.
+    fn by_name(&mut self, path: &syn::Path, whole: &Expr, of: &Value) -> Option<Value> {
+        if let Some(function) = self.function(path) {
+            return Some(self.ask(&function, std::slice::from_ref(of), None));
+        }
+        if !counts(path) {
+            return None;
+        }
+        if of.is_hot() {
+            self.pass.found(whole);
+        }
+        Some(of.clone())
     }
 
     /// A function of ours is asked: its arguments are noted, its answer is what is known of it.
@@ -129,6 +157,19 @@ impl Walk<'_, '_> {
         if answer == Ty::Unknown { known.or(closures.unwrap_or_default()) } else { known }
     }
 
+    /// The function of ours that a path names.
+    fn function(&self, path: &syn::Path) -> Option<Key> {
+        let segments: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        let module = segments.len().checked_sub(2).map(|at| segments[at].as_str());
+        let (names, shapes) = (self.names(path), self.pass.shapes);
+        let key = match names.split_once("::") {
+            Some((owner, name)) => (owner.to_owned(), name.to_owned()),
+            None if self.known.contains_key(&names) => return None,
+            None => self.pass.aliases().free(shapes, module, segments.last()?)?,
+        };
+        shapes.functions.contains_key(&key).then_some(key)
+    }
+
     pub(super) fn call(&mut self, whole: &Expr, call: &syn::ExprCall) -> Value {
         let (arguments, closures) = self.arguments(&call.args, &Value::default());
         let Expr::Path(path) = &*call.func else {
@@ -142,18 +183,10 @@ impl Walk<'_, '_> {
             return known.clone(); // a closure: what it answers
         }
         let names = self.names(&path.path);
-        let segments: Vec<_> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
-        let module = segments.len().checked_sub(2).map(|at| segments[at].as_str());
-        let shapes = self.pass.shapes;
-        let key = match names.split_once("::") {
-            Some((owner, name)) => Some((owner.to_owned(), name.to_owned())),
-            None => self.pass.aliases().free(shapes, module, &name),
-        };
-        if let Some(key) = key
-            && let Some(signature) = shapes.functions.get(&key)
-        {
+        if let Some(key) = self.function(&path.path) {
             // `T::f(of, …)`: what it is asked of is no argument.
-            let skip = usize::from(signature.takes_self).min(arguments.len());
+            let takes_self = self.pass.shapes.functions[&key].takes_self;
+            let skip = usize::from(takes_self).min(arguments.len());
             return self.ask(&key, &arguments[skip..], closures);
         }
         let variant = self.pass.shapes.fields.contains_key(&(names.clone(), "0".to_owned()));

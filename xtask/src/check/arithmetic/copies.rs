@@ -1,6 +1,6 @@
 //! A credit under another name, in the languages whose text is only read word by word: what is assigned
 //! a credit, or answers with one, is one for the rest of its function; a field, a property and a function
-//! are for the rest of their file.
+//! are for all files of their package.
 
 use std::collections::HashSet;
 
@@ -44,14 +44,18 @@ const CONVERSIONS: &[&str] = &[
     "static_cast",
 ];
 
+/// Calls that answer with a grant, though their names do not say so. A flush does so of a window alone.
+const GRANTING: &[&str] = &["consumed", "continued", "flush"];
+
 impl Credits {
-    pub fn of(tokens: &[Token], text: &str, language: Language) -> Self {
+    /// What means a credit in a file; `known` are the fields and functions of its package that do.
+    pub fn of(tokens: &[Token], text: &str, language: Language, known: &HashSet<String>) -> Self {
         let scopes = scopes(tokens, text, language);
         let count = scopes.last().map_or(0, |last| last + 1);
         let mut credits = Credits {
             scopes,
             locals: vec![HashSet::new(); count],
-            shared: HashSet::new(),
+            shared: known.clone(),
             language,
         };
         let size = |credits: &Credits| {
@@ -67,6 +71,11 @@ impl Credits {
                 return credits;
             }
         }
+    }
+
+    /// Fields and functions that mean a credit, those that were known before among them.
+    pub fn into_shared(self) -> HashSet<String> {
+        self.shared
     }
 
     /// Does `name`, as it stands at token `at` or beside it, mean a credit?
@@ -167,8 +176,37 @@ impl Credits {
         if token.text == "clamping" || token.text == "exactly" {
             return self.begins(tokens, at + 2); // its label
         }
-        after(tokens, at).is_some_and(|name| self.is(&name, at))
+        grants(tokens, at) || after(tokens, at).is_some_and(|name| self.is(&name, at))
     }
+}
+
+/// Is the value that begins at `at` what a window answers to one of [`GRANTING`]?
+fn grants(tokens: &[Token], at: usize) -> bool {
+    let named = |at: usize| tokens.get(at).filter(|token| token.is_word());
+    let mut at = at;
+    let mut of = String::new();
+    while let Some(token) = named(at) {
+        let name = uncapitalised(&token.text);
+        let called = tokens.get(at + 1).is_some_and(|next| next.text == "(");
+        if called && GRANTING.contains(&name.as_str()) {
+            return name != "flush" || means_window(&of);
+        }
+        if name != "core" && name != "_core" {
+            of = name;
+        }
+        let link =
+            |at: usize| tokens.get(at).is_some_and(|t| [".", "->"].contains(&t.text.as_str()));
+        if called || !link(at + 1) {
+            return false;
+        }
+        at += 2;
+    }
+    false
+}
+
+/// `window`, `_window`, `owner_window`, and a method's `w` in Go.
+fn means_window(name: &str) -> bool {
+    name == "w" || name.to_ascii_lowercase().ends_with("window")
 }
 
 /// `Remaining` is a method of Go as well as a type elsewhere.
@@ -253,11 +291,76 @@ fn function_around(tokens: &[Token], scopes: &[usize], at: usize) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::broken;
+    use super::super::{broken, known};
     use super::*;
 
     fn lines(text: &str, language: Language) -> Vec<usize> {
-        broken(text, language).expect("lexes").into_iter().map(|(line, _)| line).collect()
+        lines_beside(text, &[], language)
+    }
+
+    /// The lines of what is found in `text`, beside other files of its package.
+    fn lines_beside(text: &str, others: &[&str], language: Language) -> Vec<usize> {
+        let files: Vec<_> = others.iter().chain([&text]).map(|text| (*text, language)).collect();
+        let found = broken(text, language, &known(&files)).expect("lexes");
+        found.into_iter().map(|(line, _)| line).collect()
+    }
+
+    #[test]
+    fn a_field_and_an_answer_of_another_file_are_found() {
+        for (other, planted, language) in [
+            (
+                "func (s *S) set() {\n\ts.left = g.credit\n}",
+                "func (s *S) get() {\n\ts.left--\n}",
+                Language::Go,
+            ),
+            (
+                "func (s *S) Left() uint64 {\n\treturn s.gate.Available()\n}",
+                "func f() {\n\tif x.Left() < n {\n\t}\n}",
+                Language::Go,
+            ),
+            (
+                "class S:\n    def left(self):\n        return self._core.pending()\n",
+                "def f(s):\n    return s.left() - 1\n",
+                Language::Python,
+            ),
+            (
+                "class S:\n    def __init__(self):\n        self.left = window.remaining\n",
+                "def f(s):\n    s.left += 1\n",
+                Language::Python,
+            ),
+            (
+                "struct S {\n  func left() -> UInt64 {\n    return gate.available\n  }\n}",
+                "func f(s: S) {\n  if s.left() > 2 { }\n}",
+                Language::Swift,
+            ),
+            (
+                "void f(s *t) {\n  t->left = g->available;\n}",
+                "int h(s *t) {\n  return t->left - 1;\n}",
+                Language::C,
+            ),
+        ] {
+            assert_eq!(lines_beside(planted, &[other], language), [2], "{planted}");
+            assert_eq!(lines_beside(planted, &[], language), [0; 0], "alone: {planted}");
+        }
+    }
+
+    #[test]
+    fn what_a_window_grants_is_found_though_no_name_says_so() {
+        for (planted, language) in [
+            ("func f() {\n\tn := w.Consumed()\n\tn++\n}", Language::Go),
+            ("func f() {\n\tn := s.window.Flush()\n\tif n > 2 {\n\t}\n}", Language::Go),
+            ("def f(self):\n    n = self._window.flush()\n    n += 1\n", Language::Python),
+            ("def f(self):\n    n = self._core.continued()\n    n -= 1\n", Language::Python),
+            ("func f() {\n  let n = try window.consumed()\n  if n > 1 { }\n}", Language::Swift),
+        ] {
+            assert_eq!(lines(planted, language), [3], "{planted}");
+        }
+        for (innocent, language) in [
+            ("func f() {\n\tn := out.Flush()\n\tn++\n}", Language::Go),
+            ("def f(self):\n    n = stream.flush()\n    n += 1\n", Language::Python),
+        ] {
+            assert!(lines(innocent, language).is_empty(), "{innocent}");
+        }
     }
 
     #[test]

@@ -175,6 +175,8 @@ mod tests {
             "fn f(g: &Gate) {\n let mut a = 0; a = g.available;\n a += 1; }",
             "fn f(g: &Gate) {\n let a = g.available;\n assert_eq!(a, 3); }",
             "fn f(g: &Gate) {\n let a = u64::from(g.available);\n x.fetch_add(a, Relaxed); }",
+            "impl Gate { fn left(&self) -> u64 { self.available } } fn f(g: &[Gate]) {\n let a = g.iter().map(Gate::left);\n a.min(); }",
+            "fn f(g: &[Gate]) {\n let a = g.iter().map(|g| g.available);\n a.fold(0, u64::saturating_add); }",
             "async fn f(g: &Gate) {\n let a = async { g.available }.await;\n std::cmp::max(a, 1); }",
         ] {
             assert_eq!(lines(planted), [3], "{planted}");
