@@ -82,6 +82,30 @@ func TestL10L11L15WhatIsConsumedComesBackWithEveryWindow(t *testing.T) {
 	}
 }
 
+func TestL12AChunkBeyondTheWindowIsRefusedAndChangesNothing(t *testing.T) {
+	window := sluicegate.NewWindow(2)
+	for range 2 {
+		if err := window.Arrive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		// L12: beyond the window, however often it comes.
+		if err := window.Arrive(); !errors.Is(err, sluicegate.ErrCreditViolation) {
+			t.Errorf("beyond the window: %v", err)
+		}
+	}
+	if n := window.Remaining(); n != 0 {
+		t.Errorf("%d remain", n)
+	}
+	if n := window.Consumed() + window.Flush(); n != 1 {
+		t.Errorf("%d came back for one chunk", n)
+	}
+	if err := window.Arrive(); err != nil {
+		t.Errorf("what came back is room again: %v", err)
+	}
+}
+
 func TestL13ACancelReleasesWhoWaitsForCredit(t *testing.T) {
 	// L13: eight goroutines wait for room, and all of them are told.
 	ctx := guarded(t)

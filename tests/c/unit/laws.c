@@ -174,6 +174,24 @@ static void *sends_until_released(void *context) {
   return NULL;
 }
 
+static void l12_a_chunk_beyond_the_window_is_refused_and_changes_nothing(void) {
+  /* L12: beyond the window, however often it comes. */
+  sluice_window *window = NULL;
+  uint64_t batch = 0, rest = 0;
+  CHECK_OK(sluice_window_new(2, &window));
+  for (int i = 0; i < 2; i++) CHECK_OK(sluice_window_arrive(window));
+  for (int i = 0; i < 3; i++) {
+    CHECK_STATUS(SLUICE_CREDIT_VIOLATION, sluice_window_arrive(window));
+  }
+  CHECK_OK(sluice_window_remaining(window, &rest));
+  CHECK(rest == 0);
+  CHECK_OK(sluice_window_consumed(window, &batch));
+  CHECK_OK(sluice_window_flush(window, &rest));
+  CHECK(batch + rest == 1);
+  CHECK_OK(sluice_window_arrive(window));
+  CHECK_OK(sluice_window_release(window));
+}
+
 static void l13_l16_l17_a_cancel_ends_everything_in_its_middle(void) {
   /* L13, L16, L17: an unbounded stream is not collected whole, a cancel ends it in its middle, and
    * whoever waits for credit is told. */
@@ -229,6 +247,8 @@ const check_case law_cases[] = {
      c02_a_call_that_nobody_holds_any_more_is_cancelled},
     {"laws: L10 L11 L15 what is consumed comes back with every window",
      l10_l11_l15_what_is_consumed_comes_back_with_every_window},
+    {"laws: L12 a chunk beyond the window is refused and changes nothing",
+     l12_a_chunk_beyond_the_window_is_refused_and_changes_nothing},
     {"laws: L13 L16 L17 a cancel ends everything in its middle",
      l13_l16_l17_a_cancel_ends_everything_in_its_middle},
     {"laws: L14 control flows while no data may", l14_control_flows_while_no_data_may},
