@@ -30,6 +30,17 @@ pub fn capture(command: &mut Command) -> Result<String> {
         .with_context(|| format!("what it printed is not UTF-8: {}", line(command)))
 }
 
+/// The same, with what it wrote to its standard error, which is shown too.
+pub fn capture_both(command: &mut Command) -> Result<(String, String)> {
+    let output = command.output().with_context(|| format!("cannot start: {}", line(command)))?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    eprint!("{errors}");
+    succeeded(command, output.status)?;
+    let text = String::from_utf8(output.stdout)
+        .with_context(|| format!("what it printed is not UTF-8: {}", line(command)))?;
+    Ok((text, errors))
+}
+
 /// What a watched program printed, and how it ended.
 pub struct Watched {
     pub text: String,

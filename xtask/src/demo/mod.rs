@@ -6,6 +6,7 @@ mod input;
 mod memory;
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -41,11 +42,18 @@ impl Default for Options {
 /// The chore: builds, then streams.
 pub fn run(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
     step::run("build", &Select::default(), build::steps(repo, tools), &mut Tally::default())?;
-    stream(repo, tools, options)
+    stream(repo, tools, options, None)
 }
 
-/// Streams, with everything built.
-pub fn stream(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
+/// How the run-time monitor is had on: what is done to a command before it starts, and with what it and
+/// its children have said in the end.
+pub struct Hold {
+    pub before: fn(&mut Command) -> &mut Command,
+    pub after: fn(&str) -> Result<()>,
+}
+
+/// Streams, with everything built; under the monitor if it is to `hold`.
+pub fn stream(repo: &Repo, tools: &Tools, options: &Options, hold: Option<Hold>) -> Result<()> {
     let made = options.input.is_none();
     let input = match &options.input {
         Some(file) => std::path::absolute(file)?,
@@ -66,7 +74,14 @@ pub fn stream(repo: &Repo, tools: &Tools, options: &Options) -> Result<()> {
         pipe.arg("--").arg(build::cartridge(repo, hop.language)).arg(format!("@{}", hop.cap));
     }
     let start = Instant::now();
-    let summary = process::capture(&mut pipe)?;
+    let summary = match &hold {
+        None => process::capture(&mut pipe)?,
+        Some(hold) => {
+            let (summary, errors) = process::capture_both((hold.before)(&mut pipe))?;
+            (hold.after)(&errors)?;
+            summary
+        }
+    };
     let seconds = start.elapsed().as_secs_f64();
 
     let (wanted, bytes) = input::digest(&input, |block| chain::expected(&hops, block))?;

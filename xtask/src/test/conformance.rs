@@ -3,7 +3,9 @@
 
 mod pipelines;
 
+use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 
@@ -37,6 +39,9 @@ const PURE_STEPS: u64 = 100_000;
 /// Fewer waiting scripts than this, and a file of them has been lost.
 const WAITING_SCRIPTS: u64 = 2_000;
 
+/// What replaying all scripts is meant to take in one language at most, in seconds.
+const MINUTE: u64 = 60;
+
 /// The chore: builds what the runners need, then compares.
 pub fn run(repo: &Repo, tools: &Tools, repeat: u32, tally: &mut Tally) -> Result<()> {
     let mut steps = build::steps(repo, tools);
@@ -52,8 +57,11 @@ pub fn compare(repo: &Repo, tools: &Tools, repeat: u32) -> Result<()> {
     let mut inner = Vec::new(); // of the machines that only Rust replays
     for mut runner in runners(repo, tools)? {
         runner.env("SLUICEGATE_REPEAT", repeat.to_string());
+        let start = Instant::now();
         let watched = process::watch(checked(&mut runner), |_| false)?;
-        let said: Vec<_> = watched.text.lines().filter_map(Replay::read).collect();
+        let seconds = start.elapsed().as_secs();
+        let said = watched.text.lines().filter_map(Replay::read);
+        let said: Vec<_> = said.map(|one| Replay { seconds, ..one }).collect();
         if watched.ended.is_err() {
             println!("{}", watched.text);
         }
@@ -87,6 +95,8 @@ struct Replay {
     pure: (u64, u64),
     waiting: (u64, u64),
     failures: u64,
+    /// How long the runner of this language took, in all its ways of waiting together.
+    seconds: u64,
 }
 
 impl Replay {
@@ -101,7 +111,7 @@ impl Replay {
         let waiting = scripts_and_steps(counts.next()?.strip_prefix("waiting ")?)?;
         let failures = counts.next()?.strip_suffix(" failures")?.parse().ok()?;
         let (language, primitive) = (language.to_owned(), primitive.to_owned());
-        Some(Replay { language, primitive, pure, waiting, failures })
+        Some(Replay { language, primitive, pure, waiting, failures, seconds: 0 })
     }
 
     fn who(&self) -> String {
@@ -142,22 +152,39 @@ fn scripts_and_steps(text: &str) -> Option<(u64, u64)> {
 
 fn table(replays: &[Replay]) -> String {
     let pair = |(scripts, steps): (u64, u64)| format!("{scripts} / {steps}");
-    let mut rows = vec![
-        ["language", "waits with", "pure scripts / steps", "waiting scripts / steps", "failures"]
-            .map(str::to_owned),
+    let heads = [
+        "language",
+        "waits with",
+        "pure scripts / steps",
+        "waiting scripts / steps",
+        "failures",
+        "seconds of the language",
     ];
+    let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(replays.iter().map(|one| {
         let (language, primitive) = (one.language.clone(), one.primitive.clone());
-        [language, primitive, pair(one.pure), pair(one.waiting), one.failures.to_string()]
+        let (failures, seconds) = (one.failures.to_string(), one.seconds.to_string());
+        [language, primitive, pair(one.pure), pair(one.waiting), failures, seconds]
     }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<_> = (0..5).map(|column| width(column).unwrap_or_default()).collect();
-    let line = |row: &[String; 5]| {
+    let widths: Vec<_> = (0..heads.len()).map(|column| width(column).unwrap_or_default()).collect();
+    let line = |row: &[String; 6]| {
         let cells: Vec<_> =
             row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
         format!("{}\n", cells.join("  ").trim_end())
     };
-    rows.iter().map(line).collect()
+    let rows: String = rows.iter().map(line).collect();
+    format!("{rows}{}", slow(replays))
+}
+
+/// Who took longer than a minute. That is said and fails nothing: it is the machine's time, with that of
+/// the runner's start, and of what it had to build.
+fn slow(replays: &[Replay]) -> String {
+    let slow = replays.iter().filter(|one| one.seconds > MINUTE);
+    let said: BTreeSet<_> = slow
+        .map(|one| format!("{} took {} s, more than {MINUTE}\n", one.language, one.seconds))
+        .collect();
+    said.into_iter().collect()
 }
 
 /// All that is wrong with what the runners said; without Swift on this machine, it owes no line.
@@ -263,6 +290,7 @@ mod tests {
             pure: (3, 9),
             waiting: (1, 2),
             failures: 4,
+            seconds: 0,
         };
         assert_eq!(said, Some(wanted));
         assert_eq!(Replay::read("conformance scripts are fine"), None);
@@ -282,7 +310,7 @@ mod tests {
     fn good(language: &str, primitive: &str) -> Replay {
         let (language, primitive) = (language.to_owned(), primitive.to_owned());
         let (pure, waiting) = ((7, 100_000), (2_000, 7));
-        Replay { language, primitive, pure, waiting, failures: 0 }
+        Replay { language, primitive, pure, waiting, failures: 0, seconds: 60 }
     }
 
     #[test]
@@ -345,6 +373,17 @@ mod tests {
     fn a_line_that_counts_failures_is_a_fault() {
         let one = Replay { failures: 2, ..good("c", "blocking call") };
         assert_eq!(one.faults(), ["c (blocking call) counted 2 failures"]);
+    }
+
+    #[test]
+    fn a_language_that_took_more_than_a_minute_is_named_once_and_is_no_fault() {
+        let ways = [good("go", "select on a channel"), good("python", "threads")];
+        assert_eq!(slow(&ways), "");
+        let late = |primitive: &str| Replay { seconds: 61, ..good("python", primitive) };
+        let ways = [late("threads"), late("asyncio")];
+        assert_eq!(slow(&ways), "python took 61 s, more than 60\n");
+        assert!(table(&ways).ends_with(&slow(&ways)));
+        assert!(ways[0].faults().is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 
+use super::{checked, held};
 use crate::process;
 use crate::repo::Repo;
 
@@ -34,9 +35,9 @@ pub fn test(repo: &Repo) -> Result<()> {
     })
 }
 
-/// Runs it, and shows what it says once it has ended.
+/// Runs it, held to the model, and shows what it says once it has ended.
 fn told(what: &str, mut program: Command) -> Result<()> {
-    let watched = process::watch(&mut program, |_| false)?;
+    let watched = process::watch(checked(&mut program), |_| false)?;
     println!("{what}:\n{}", watched.text.trim_end());
-    watched.ended.with_context(|| what.to_owned())
+    watched.ended.and_then(|()| held(&watched.text)).with_context(|| what.to_owned())
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::checked;
+use super::{checked, held};
 use crate::repo::Repo;
 use crate::setup::Tools;
 use crate::swift::Swift;
@@ -59,11 +59,15 @@ fn block(page: &str, language: &str) -> Option<String> {
 pub fn piped(repo: &Repo, program: &Path) -> Result<String> {
     let mut pipe = repo.command(repo.target("release/sluicegate"));
     pipe.args(["pipe", "--quiet", "--"]).arg(program).stdin(Stdio::piped()).stdout(Stdio::piped());
+    pipe.stderr(Stdio::piped());
     let mut running = checked(&mut pipe)
         .spawn()
         .with_context(|| format!("cannot start {}", process::line(&pipe)))?;
     running.stdin.take().expect("it was piped").write_all(GIVEN.as_bytes())?;
     let ended = running.wait_with_output()?;
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    eprint!("{errors}");
+    held(&errors)?;
     if !ended.status.success() {
         bail!("{}: {}", ended.status, process::line(&pipe));
     }
