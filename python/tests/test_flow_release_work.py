@@ -6,6 +6,7 @@ import asyncio
 import gc
 import queue
 import threading
+import traceback
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -412,6 +413,18 @@ def test_what_was_raised_keeps_no_frame_alive(fail: str) -> None:
         for _ in range(3):
             run(scope)
         until(all_gone, SOON)
+
+
+def test_a_failure_that_is_told_again_has_the_same_traceback() -> None:
+    with Scope("told") as scope:
+        result = Source.single(1).map(fails).to(Sink.ignore()).run(scope)
+        lengths = []
+        for _ in range(4):
+            with pytest.raises(KeyError) as info:
+                result.result(SOON)
+            lengths.append(len(list(traceback.walk_tb(info.value.__traceback__))))
+        assert "fails" in [frame.f_code.co_name for frame, _ in traceback.walk_tb(info.tb)]
+    assert lengths[1] == lengths[2] == lengths[3]
 
 
 def test_a_group_too_many_releases_those_of_the_others() -> None:

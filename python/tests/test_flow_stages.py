@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import attached, until
-from sluicegate import Cartridge, Feed, FeedMeta, Request, flow
+from sluicegate import Cartridge, Engine, Explanation, Feed, FeedMeta, Request, aio, flow
 from sluicegate.errors import (
     AlreadySubscribed,
     BufferOverflow,
@@ -359,6 +359,45 @@ def test_a_scope_says_who_waits_for_whom() -> None:
     assert [stage["stage"] for stage in said["stages"]] == ["probe", "map", "probe"]
     assert said["stages"][1]["waits_for"] == "source"
     source.send_complete()
+
+
+def test_an_engine_names_the_stages_of_the_scopes_that_tell_it() -> None:
+    with Engine() as engine:
+        assert engine.explain().stages == []
+        with Scope.stepped(1, "export") as scope:
+            scope.tell(engine)
+            scope.tell(engine)
+            source, end = publisher().map(str).to_mat(subscriber(), pair).run(scope)
+            end.request(2)
+            scope.settle()
+            told = engine.explain()
+            assert [stage.stage for stage in told.stages] == ["probe", "map", "probe"]
+            assert {stage.scope for stage in told.stages} == {"export"}
+            assert {stage.waits_for for stage in told.stages} == {"source"}
+            assert told.stages[1].downstream == 2
+            line = 'scope "export": stage "map" has demand for 2 and waits for its source'
+            assert line in str(told)
+            assert told.stages[1].says.startswith('stage "map" has demand for 2')
+            assert Explanation(told.json) == told
+            assert told.standing == []
+            source.send_complete()
+        assert engine.explain().stages == [], "nothing runs any more"
+
+
+def test_an_engine_of_asyncio_is_told_too() -> None:
+    async def main() -> None:
+        async with aio.Engine() as engine, Scope.stepped(1, "export") as scope:
+            scope.tell(engine)
+            told = await engine.explain()
+            assert told.stages == []
+            source, end = publisher().map(str).to_mat(subscriber(), pair).run(scope)
+            end.request(1)
+            scope.settle()
+            told = await engine.explain()
+            assert [stage.waits_for for stage in told.stages] == ["source"] * 3
+            source.send_complete()
+
+    asyncio.run(main())
 
 
 def test_groups_within_groups_keep_their_keys_apart(scope: Scope) -> None:

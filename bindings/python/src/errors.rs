@@ -49,6 +49,17 @@ pub(crate) fn failure(given: &Bound<'_, PyAny>) -> Error {
     error.with_cause(Arc::new(Raised { exception: Element::from(given.clone().unbind()), text }))
 }
 
+/// The same for an exception that has just come out of a function. Up to Python 3.11 it does not know
+/// its traceback by itself.
+pub(crate) fn raised(py: Python<'_>, raised: &PyErr) -> Error {
+    let exception = raised.value(py);
+    if let Some(traceback) = raised.traceback(py) {
+        // Refused by an exception that has replaced the attribute, whose traceback is then its affair.
+        let _refused = exception.setattr("__traceback__", traceback);
+    }
+    failure(exception.as_any())
+}
+
 impl Raised {
     /// The exception itself, with a note that says where it came out.
     fn object<'py>(&self, py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {

@@ -45,6 +45,33 @@ class Standing:
         return cls(**{name: row[name] for name in cls.__dataclass_fields__ if name in row})
 
 
+@dataclass(frozen=True, slots=True)
+class StageStanding:
+    """How one stage of a scope stands that tells the engine: see ``flow.Scope.tell``.
+
+    ``downstream`` elements were asked for below and not handed down yet, ``upstream`` asked for
+    above and not arrived yet, ``held`` arrived and not left yet. ``passed`` were handed down so
+    far, ``late`` came after the end and were dropped, ``lost`` were discarded by an overflow
+    strategy. ``waits_for`` says whom it waits for, ``says`` has it all in words.
+    """
+
+    scope: str
+    stage: str
+    downstream: int
+    upstream: int
+    held: int
+    passed: int
+    late: int
+    lost: int
+    waits_for: Literal["consumer", "source", "itself"]
+    says: str
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> Self:
+        """What JSON says of it; fields of later versions are left out."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__ if name in row})
+
+
 class Explanation:
     """Who waits for whom. ``str`` says it in words, the culprits first."""
 
@@ -79,6 +106,11 @@ class Explanation:
     def silent(self) -> list[str]:
         """Who gave no answer."""
         return list(self.as_dict()["silent"])
+
+    @property
+    def stages(self) -> list[StageStanding]:
+        """The stages of the scopes that tell the engine, in the order they were made."""
+        return [StageStanding.of(row) for row in self.as_dict().get("stages", [])]
 
     def of_request(self, request: str) -> Explanation:
         """What of it is about one request, by its ``id``."""

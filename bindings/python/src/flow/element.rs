@@ -55,8 +55,7 @@ impl Drop for Deeper {
 /// Runs `work` inside the interpreter for a stage. What it raises becomes the stream's failure.
 pub(super) fn inside<R>(work: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R, Error> {
     let deeper = Deeper::new();
-    let answer =
-        attach::enter(|py| work(py).map_err(|raised| errors::failure(raised.value(py).as_any())));
+    let answer = attach::enter(|py| work(py).map_err(|raised| errors::raised(py, &raised)));
     drop(deeper);
     answer.unwrap_or_else(|| {
         Err(Error::new(ErrorKind::Cancelled, "the interpreter is ending: no function is called"))

@@ -10,6 +10,7 @@ use sluicegate::{Error, ErrorKind};
 
 use super::element::in_function;
 use crate::attach;
+use crate::engine::Engine;
 use crate::errors;
 use crate::fork::Owned;
 use crate::offload::offload;
@@ -103,13 +104,21 @@ impl FlowScope {
         }))
     }
 
-    /// Stops everything; answers when all of it has stopped.
-    #[pyo3(signature = (limit, /))]
-    fn shutdown(&self, py: Python<'_>, limit: f64) -> PyResult<Op> {
+    /// Has an engine tell of this scope's stages too.
+    #[pyo3(signature = (engine, /))]
+    fn tell(&self, engine: &Engine) -> PyResult<()> {
+        self.core()?.tell(engine.core()?);
+        Ok(())
+    }
+
+    /// Stops everything; answers when all of it has stopped, and only then if that is to be waited for
+    /// `here`: while the interpreter ends, it may start no thread that would tell later.
+    #[pyo3(signature = (limit, here, /))]
+    fn shutdown(&self, py: Python<'_>, limit: f64, here: bool) -> PyResult<Op> {
         let limit = if limit.is_finite() { seconds(limit)? } else { Duration::MAX };
         let scope = self.core()?;
         let stop = move || scope.shutdown(limit);
-        let stopped: Result<(), Error> = if in_function() {
+        let stopped: Result<(), Error> = if here || in_function() {
             // A function of a stage shuts its own scope down: nobody can wait for it to return.
             attach::detach(py, stop)
         } else {

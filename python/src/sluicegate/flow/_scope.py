@@ -10,13 +10,16 @@ import threading
 import weakref
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sluicegate import _core
 from sluicegate._handle import Handle
 from sluicegate._wait import NEVER, wait
 from sluicegate.aio._wait import wait as wait_in_task
 from sluicegate.errors import Forked, SluicegateError, TimedOut
+
+if TYPE_CHECKING:
+    from sluicegate._engine import EngineBase
 
 GRACE = 10.0
 """Seconds that leaving a scope waits for functions of yours that still run."""
@@ -115,6 +118,14 @@ class Scope(Handle):
         explanation: dict[str, Any] = json.loads(self._core.explain(True))
         return explanation
 
+    def tell(self, engine: EngineBase) -> None:
+        """Has ``engine.explain()`` tell of this scope's stages too, in its ``stages``.
+
+        For as long as the scope lives; once more for the same engine it changes nothing. ``engine``
+        is an ``Engine``, or one of ``sluicegate.aio``. Never waits.
+        """
+        self._core.tell(engine._core)
+
     def settle(self) -> int:
         """Runs what can run until nothing can, in a stepped scope; gives the number of turns."""
         return self._core.settle()
@@ -132,11 +143,11 @@ class Scope(Handle):
         A function of yours that is running is not interrupted: TimedOut says which stages are
         still in one after ``timeout`` seconds.
         """
-        wait(self._core.shutdown(timeout), NEVER)
+        wait(self._core.shutdown(timeout, False), NEVER)
 
     async def shutdown_async(self, timeout: float = GRACE) -> None:
         """The same in a task."""
-        await wait_in_task(self._core.shutdown(timeout), NEVER)
+        await wait_in_task(self._core.shutdown(timeout, False), NEVER)
 
     def __enter__(self) -> Self:
         return self
@@ -164,7 +175,7 @@ def _stop_all() -> None:
     """No function of a stage is called once the interpreter ends."""
     for scope in list(_LIVING):
         try:
-            scope.shutdown(1.0)
+            wait(scope._core.shutdown(1.0, True), NEVER)
         except TimedOut:
             # One that reads from stdin holds its lock, and CPython aborts where it closes stdin.
             _core.keep_for_good((sys.stdin, sys.__stdin__))
