@@ -174,10 +174,41 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// How one stage of a scope stands that tells the engine: see ``Scope/tell(_:)``. All numbers are
+  /// elements.
+  public struct StageStanding: Codable, Sendable, Hashable {
+    /// The name of its scope.
+    public let scope: String
+    /// The stage's name.
+    public let stage: String
+    /// Asked for below and not handed down yet.
+    public let downstream: UInt64
+    /// Asked for above and not arrived yet.
+    public let upstream: UInt64
+    /// Arrived and not left yet.
+    public let held: UInt64
+    /// Handed down so far.
+    public let passed: UInt64
+    /// Came after the end and was dropped.
+    public let late: UInt64
+    /// Discarded by an overflow strategy.
+    public let lost: UInt64
+    /// Whom it waits for.
+    public let waitsFor: ScopeExplanation.WaitsFor
+    /// All of it in words.
+    public let says: String
+
+    enum CodingKeys: String, CodingKey {
+      case scope, stage, downstream, upstream, held, passed, late, lost, says
+      case waitsFor = "waits_for"
+    }
+  }
+
   private struct Told: Codable, Sendable, Hashable {
     let standing: [Standing]
     let silent: [String]
     let culprits: [Standing]
+    let stages: [StageStanding]?
   }
 
   /// As every language writes it.
@@ -192,6 +223,8 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
   public var culprits: [Standing] { told.culprits }
   /// Who gave no answer.
   public var silent: [String] { told.silent }
+  /// The stages of the scopes that tell the engine, in the order they were made.
+  public var stages: [StageStanding] { told.stages ?? [] }
 
   /// Reads an explanation in JSON, as every language and the command writes it. Throws `malformed`
   /// if it is not one.

@@ -9845,6 +9845,219 @@ public func FfiConverterTypeRequestOp_lower(_ value: RequestOp) -> UInt64 {
 
 
 /**
+ * Says where the elements of a loop go.
+ */
+public protocol Rounds: AnyObject, Sendable {
+
+    /**
+     * What is in an element that the body of the loop has made, whose token is lent for the length of
+     * the call.
+     */
+    func round(token: UInt64)  -> RoundReply
+
+}
+/**
+ * Says where the elements of a loop go.
+ */
+open class RoundsImpl: Rounds, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_rounds(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_rounds(handle, $0) }
+    }
+
+
+
+
+    /**
+     * What is in an element that the body of the loop has made, whose token is lent for the length of
+     * the call.
+     */
+open func round(token: UInt64) -> RoundReply  {
+    return try!  FfiConverterTypeRoundReply_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_rounds_round(
+            self.uniffiCloneHandle(),
+        FfiConverterUInt64.lower(token),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceRounds {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceRounds = UniffiVTableCallbackInterfaceRounds(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeRounds.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface Rounds: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeRounds.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface Rounds: handle missing in uniffiClone")
+            }
+        },
+        round: { (
+            uniffiHandle: UInt64,
+            token: UInt64,
+            uniffiOutReturn: UnsafeMutablePointer<RustBuffer>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> RoundReply in
+                guard let uniffiObj = try? FfiConverterTypeRounds.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.round(
+                     token: try FfiConverterUInt64.lift(token)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterTypeRoundReply_lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceRounds> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceRounds>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitRounds() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_rounds(UniffiCallbackInterfaceRounds.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeRounds: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<Rounds>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = Rounds
+
+    public static func lift(_ handle: UInt64) throws -> Rounds {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return RoundsImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: Rounds) -> UInt64 {
+         if let rustImpl = value as? RoundsImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> Rounds {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: Rounds, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRounds_lift(_ handle: UInt64) throws -> Rounds {
+    return try FfiConverterTypeRounds.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRounds_lower(_ value: Rounds) -> UInt64 {
+    return FfiConverterTypeRounds.lower(value)
+}
+
+
+
+
+
+
+/**
  * Core's router, its requests named by texts.
  */
 public protocol RouterCoreProtocol: AnyObject, Sendable {
@@ -10394,6 +10607,14 @@ public protocol ScopeCoreProtocol: AnyObject, Sendable {
      */
     func stages()  -> [StageFacts]
 
+    /**
+     * Has an engine tell of this scope's stages too.
+     *
+     * # Errors
+     * `ScopeShutDown`.
+     */
+    func tell(engine: EngineCore) throws
+
 }
 /**
  * A scope; `None` once it is gone.
@@ -10542,6 +10763,21 @@ open func stages() -> [StageFacts]  {
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
+}
+
+    /**
+     * Has an engine tell of this scope's stages too.
+     *
+     * # Errors
+     * `ScopeShutDown`.
+     */
+open func tell(engine: EngineCore)throws   {try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_scopecore_tell(
+            self.uniffiCloneHandle(),
+        FfiConverterTypeEngineCore_lower(engine),uniffiCallStatus
+    )
+}
 }
 
 
@@ -16703,6 +16939,93 @@ public func FfiConverterTypeReply_lower(_ value: Reply) -> RustBuffer {
 
 
 /**
+ * Where an element of a loop goes. The token in it is handed over.
+ */
+
+public enum RoundReply: Equatable, Hashable {
+
+    /**
+     * Through the loop again.
+     */
+    case again(
+        /**
+         * Its token.
+         */token: UInt64
+    )
+    /**
+     * Out of the loop.
+     */
+    case out(
+        /**
+         * Its token.
+         */token: UInt64
+    )
+
+
+
+
+
+}
+
+#if compiler(>=6)
+extension RoundReply: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeRoundReply: FfiConverterRustBuffer {
+    typealias SwiftType = RoundReply
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> RoundReply {
+        let variant: Int32 = try readInt(&buf)
+        switch variant {
+
+        case 1: return .again(token: try FfiConverterUInt64.read(from: &buf)
+        )
+
+        case 2: return .out(token: try FfiConverterUInt64.read(from: &buf)
+        )
+
+        default: throw UniffiInternalError.unexpectedEnumCase
+        }
+    }
+
+    public static func write(_ value: RoundReply, into buf: inout [UInt8]) {
+        switch value {
+
+
+        case let .again(token):
+            writeInt(&buf, Int32(1))
+            FfiConverterUInt64.write(token, into: &buf)
+
+
+        case let .out(token):
+            writeInt(&buf, Int32(2))
+            FfiConverterUInt64.write(token, into: &buf)
+
+        }
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRoundReply_lift(_ buf: RustBuffer) throws -> RoundReply {
+    return try FfiConverterTypeRoundReply.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeRoundReply_lower(_ value: RoundReply) -> RustBuffer {
+    return FfiConverterTypeRoundReply.lower(value)
+}
+
+
+
+/**
  * What a timeout limits.
  */
 
@@ -17788,6 +18111,23 @@ public func sourceProbe(edge: EdgeFacts?)throws  -> SourceCore  {
 })
 }
 /**
+ * Each element through `body`, again and again until `rounds` says that it is out.
+ *
+ * # Errors
+ * `PlanRefused`, with the reason, for a capacity of 0 and for a `body` that may make more or fewer
+ * elements than it is given.
+ */
+public func flowFeedback(capacity: UInt64, body: FlowCore, rounds: Rounds)throws  -> FlowCore  {
+    return try  FfiConverterTypeFlowCore_lift(try rustCallWithError(FfiConverterTypeFailure_lift) {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_func_flow_feedback(
+        FfiConverterUInt64.lower(capacity),
+        FfiConverterTypeFlowCore_lower(body),
+        FfiConverterTypeRounds_lower(rounds),uniffiCallStatus
+    )
+})
+}
+/**
  * Several flows as one: what they give is merged.
  */
 public func flowFan(how: FanFacts, flows: [FlowCore]) -> FlowCore  {
@@ -17891,7 +18231,7 @@ public func sourceCombine(sources: [SourceCore], pack: Function) -> SourceCore  
 })
 }
 /**
- * Several sources as one. Keeps the values of the first.
+ * Several sources as one. Keeps the values of all.
  */
 public func sourceMerge(first: SourceCore, others: [SourceCore], how: MergeFacts) -> SourceCore  {
     return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
@@ -17935,7 +18275,7 @@ public func sourceRetry(source: SourceCore, attempts: UInt64, firstMicros: UInt6
 })
 }
 /**
- * One of each, as one: `pack` makes it.
+ * One of each, as one: `pack` makes it. Keeps the values of both.
  */
 public func sourceZip(left: SourceCore, right: SourceCore, pack: Function) -> SourceCore  {
     return try!  FfiConverterTypeSourceCore_lift(try! rustCall() {
@@ -18571,6 +18911,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_probe() != 47949) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_func_flow_feedback() != 41411) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_func_flow_fan() != 12009) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -18595,7 +18938,7 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_combine() != 48647) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_source_merge() != 26065) {
+    if (uniffi_sluicegate_swift_checksum_func_source_merge() != 57574) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_source_merge_hub() != 40640) {
@@ -18604,7 +18947,7 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_source_retry() != 7606) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_source_zip() != 51725) {
+    if (uniffi_sluicegate_swift_checksum_func_source_zip() != 18834) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_flow_async() != 14709) {
@@ -18964,6 +19307,9 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_function_call() != 31558) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_rounds_round() != 53895) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_keys_key() != 49669) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -19142,6 +19488,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_scopecore_stages() != 63812) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_scopecore_tell() != 64825) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_recovery_recover() != 11757) {
@@ -19555,6 +19904,7 @@ private let initializationResult: InitializationResult = {
     uniffiCallbackInitPager()
     uniffiCallbackInitReceiving()
     uniffiCallbackInitRecovery()
+    uniffiCallbackInitRounds()
     uniffiCallbackInitSending()
     return InitializationResult.ok
 }()

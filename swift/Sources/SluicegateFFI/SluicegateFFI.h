@@ -262,6 +262,13 @@ typedef void (*UniffiCallbackInterfaceFunctionMethod0)(uint64_t, RustBuffer, Rus
     );
 
 #endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_ROUNDS_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_ROUNDS_METHOD0
+typedef void (*UniffiCallbackInterfaceRoundsMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
 #ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
 #define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEYS_METHOD0
 typedef void (*UniffiCallbackInterfaceKeysMethod0)(uint64_t, uint64_t, RustBuffer* _Nonnull,
@@ -364,6 +371,15 @@ typedef struct UniffiVTableCallbackInterfaceFunction {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceFunctionMethod0 _Nonnull call;
 } UniffiVTableCallbackInterfaceFunction;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_ROUNDS
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_ROUNDS
+typedef struct UniffiVTableCallbackInterfaceRounds {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceRoundsMethod0 _Nonnull round;
+} UniffiVTableCallbackInterfaceRounds;
 
 #endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEYS
@@ -1024,6 +1040,26 @@ void uniffi_sluicegate_swift_fn_init_callback_vtable_function(const UniffiVTable
 RustBuffer uniffi_sluicegate_swift_fn_method_function_call(uint64_t ptr, RustBuffer tokens, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_ROUNDS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_ROUNDS
+uint64_t uniffi_sluicegate_swift_fn_clone_rounds(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_ROUNDS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_ROUNDS
+void uniffi_sluicegate_swift_fn_free_rounds(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_ROUNDS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_ROUNDS
+void uniffi_sluicegate_swift_fn_init_callback_vtable_rounds(const UniffiVTableCallbackInterfaceRounds* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ROUNDS_ROUND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ROUNDS_ROUND
+RustBuffer uniffi_sluicegate_swift_fn_method_rounds_round(uint64_t ptr, uint64_t token, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEYS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_KEYS
 uint64_t uniffi_sluicegate_swift_fn_clone_keys(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -1508,6 +1544,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_scopecore_shutdown(uint64_t ptr, uint
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_STAGES
 RustBuffer uniffi_sluicegate_swift_fn_method_scopecore_stages(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_TELL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SCOPECORE_TELL
+void uniffi_sluicegate_swift_fn_method_scopecore_tell(uint64_t ptr, uint64_t engine, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_RECOVERY
@@ -2530,6 +2571,11 @@ uint64_t uniffi_sluicegate_swift_fn_func_source_manual(RustBuffer edge, RustBuff
 uint64_t uniffi_sluicegate_swift_fn_func_source_probe(RustBuffer edge, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FEEDBACK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FEEDBACK
+uint64_t uniffi_sluicegate_swift_fn_func_flow_feedback(uint64_t capacity, uint64_t body, uint64_t rounds, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FAN
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FLOW_FAN
 uint64_t uniffi_sluicegate_swift_fn_func_flow_fan(RustBuffer how, RustBuffer flows, RustCallStatus *_Nonnull out_status
@@ -3185,6 +3231,12 @@ uint16_t uniffi_sluicegate_swift_checksum_func_source_manual(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PROBE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_SOURCE_PROBE
 uint16_t uniffi_sluicegate_swift_checksum_func_source_probe(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FEEDBACK
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_FUNC_FLOW_FEEDBACK
+uint16_t uniffi_sluicegate_swift_checksum_func_flow_feedback(void
 
 );
 #endif
@@ -3974,6 +4026,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_function_call(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ROUNDS_ROUND
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ROUNDS_ROUND
+uint16_t uniffi_sluicegate_swift_checksum_method_rounds_round(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_KEY
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_KEY
 uint16_t uniffi_sluicegate_swift_checksum_method_keys_key(void
@@ -4331,6 +4389,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_shutdown(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_STAGES
 uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_stages(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_TELL
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SCOPECORE_TELL
+uint16_t uniffi_sluicegate_swift_checksum_method_scopecore_tell(void
 
 );
 #endif

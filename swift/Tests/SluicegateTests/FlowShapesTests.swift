@@ -50,6 +50,38 @@ final class FlowShapesTests: XCTestCase {
     XCTAssertTrue(gone == nil || gone == .scopeShutDown)
   }
 
+  func testAnEngineNamesTheStagesOfTheScopesThatTellIt() async throws {
+    try await watched(.seconds(120)) {
+      let engine = Engine()
+      let before = try await engine.explain()
+      XCTAssertEqual(before.stages, [])
+      do {
+        let scope = try Scope.stepped("export", seed: 1)
+        let graph = try Source<Int, Manual<Int>>.manual().named("rows").map { $0 }
+          .toMat(.probe()) { ($0, $1) }
+        let (rows, report) = try graph.run(on: scope)
+        try scope.tell(engine)
+        try scope.tell(engine)
+        try report.request(2)
+        scope.settle()
+        let told = try await engine.explain()
+        XCTAssertEqual(told.stages.map(\.stage), ["rows", "map", "probe"])
+        XCTAssertEqual(told.stages.map(\.waitsFor), [.source, .source, .source])
+        XCTAssertEqual(told.stages.map(\.scope), ["export", "export", "export"])
+        XCTAssertEqual(told.stages[1].downstream, 2)
+        let line = "scope \"export\": stage \"rows\" has demand for 2 and waits for its source"
+        XCTAssertTrue(told.description.contains(line), told.description)
+        XCTAssertEqual(try Explanation(json: told.json), told)
+        XCTAssertEqual(told.standing, [], "no stream of a request is held up")
+        _ = (rows, report)
+        try await scope.shutdown()
+      }
+      let after = try await engine.explain()
+      XCTAssertEqual(after.stages, [], "nothing runs any more")
+      await engine.close()
+    }
+  }
+
   func testEachKeyHasARunOfItsOwn() async throws {
     try await watched {
       let sums = Flow<Int, String, NotUsed>.scan("") { "\($0)\($1)" }

@@ -238,8 +238,10 @@ final class FlowTableTests: XCTestCase {
       (.drop(.dropTail), ["1", "2", "10", "|"], 7),
       (.drop(.dropNew), ["1", "2", "3", "|"], 7),
       (.drop(.dropBuffer), ["10", "|"], 9),
+      (.drop(.fail), ["1", "2", "3", "bufferOverflow"], 0),
       (.disconnect, ["1", "2", "3", "bufferOverflow"], 0),
       (.waitAtMost(.seconds(2)), ["1", "2", "3", "bufferOverflow"], 0),
+      (.drop(.backpressure), (1...10).map { "\($0)" } + ["|"], 0),
       (.wait, (1...10).map { "\($0)" } + ["|"], 0),
     ]
     try await watched {
@@ -256,9 +258,7 @@ final class FlowTableTests: XCTestCase {
           scope.settle()
         }
         let held = try await Self.said(eager)
-        var waits = false
-        if case .wait = policy { waits = true }
-        if case .waitAtMost = policy { waits = true }
+        let waits = [.wait, .waitAtMost(.seconds(2)), .drop(.backpressure)].contains(policy)
         XCTAssertEqual(held.count, waits ? 3 : 10, "\(policy)")
         XCTAssertEqual(hub.subscribers.first { $0.name == "late" }?.lost ?? 0, lost, "\(policy)")
         scope.advance(by: .seconds(1))

@@ -20,7 +20,7 @@ pub(super) fn flat(lists: Vec<Mats>) -> Mats {
     lists.into_iter().flatten().collect()
 }
 
-/// One of each, as one: `pack` makes it.
+/// One of each, as one: `pack` makes it. Keeps the values of both.
 #[uniffi::export]
 pub fn source_zip(
     left: &SourceCore,
@@ -28,8 +28,9 @@ pub fn source_zip(
     pack: Arc<dyn Function>,
 ) -> Arc<SourceCore> {
     let pack = Called(pack);
-    let zip = left.0.try_zip_with(bare(&right), move |a, b| pack.one(&[&a, &b]));
-    Arc::new(SourceCore(zip))
+    let both = |left: Mats, right: Mats| flat(vec![left, right]);
+    let pair = move |a, b| pack.one(&[&a, &b]);
+    Arc::new(SourceCore(left.0.try_zip_with_mat(right.0.clone(), pair, both)))
 }
 
 /// One of each of several, as one: `pack` makes it.
@@ -53,22 +54,21 @@ pub enum MergeFacts {
     Concat,
 }
 
-/// Several sources as one. Keeps the values of the first.
+/// Several sources as one. Keeps the values of all.
 #[uniffi::export]
 pub fn source_merge(
     first: &SourceCore,
     others: Vec<Arc<SourceCore>>,
     how: MergeFacts,
 ) -> Arc<SourceCore> {
-    let others: Vec<_> = others.iter().map(bare).collect();
+    let others = others.iter().map(|source| source.0.clone());
+    let all = std::iter::once(first.0.clone()).chain(others).collect();
     let merged = match how {
-        MergeFacts::Prefer => first.0.merge_prefer(others),
-        MergeFacts::Fair => others.into_iter().fold(first.0.clone(), |all, next| all.merge(next)),
-        MergeFacts::Concat => {
-            others.into_iter().fold(first.0.clone(), |all, next| all.concat(next))
-        }
+        MergeFacts::Fair => Source::merge_all(all),
+        MergeFacts::Prefer => Source::merge_prefer_all(all),
+        MergeFacts::Concat => Source::concat_all(all),
     };
-    Arc::new(SourceCore(merged))
+    Arc::new(SourceCore(merged.map_mat(flat)))
 }
 
 /// How one source becomes several.

@@ -5,6 +5,7 @@
 
 mod blueprint;
 mod element;
+mod feedback;
 mod group;
 mod join;
 mod mats;

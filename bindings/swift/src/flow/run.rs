@@ -11,6 +11,7 @@ use super::element::{Element, own};
 use super::mats::{Mat, Mats};
 use super::once;
 use super::promise::{CompletionCore, ElementsOp};
+use crate::engine::EngineCore;
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::offload::offload;
@@ -126,6 +127,17 @@ impl ScopeCore {
             let explanation = self.get()?.explain();
             let (json, text) = (explanation.to_json().to_string(), explanation.to_string());
             Ok::<_, Error>(ScopeFacts { json, text })
+        })
+    }
+
+    /// Has an engine tell of this scope's stages too.
+    ///
+    /// # Errors
+    /// `ScopeShutDown`.
+    pub fn tell(&self, engine: &EngineCore) -> Result<(), Failure> {
+        guard(|| {
+            self.get()?.tell(engine.engine());
+            Ok::<_, Error>(())
         })
     }
 

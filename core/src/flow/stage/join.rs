@@ -118,6 +118,17 @@ impl<T: Send + 'static, M: 'static> Source<T, M> {
         self.zip_kind("zip_with", other, function)
     }
 
+    /// The same, with one materialised value that `combine` makes of both.
+    #[must_use]
+    pub fn try_zip_with_mat<U: Send + 'static, N: 'static, O: Send + 'static, R: 'static>(
+        &self,
+        other: Source<U, N>,
+        function: impl Fn(T, U) -> Result<O, Error> + Send + Sync + 'static,
+        combine: impl Fn(M, N) -> R + Send + Sync + 'static,
+    ) -> Source<O, R> {
+        self.via_mat(Flow::zip_kind("zip_with", other, function), combine)
+    }
+
     fn zip_kind<U: Send + 'static, N: 'static, O: Send + 'static>(
         &self,
         kind: &'static str,
@@ -165,8 +176,8 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, M> {
     }
 }
 
-impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
-    fn zip_kind<U: Send + 'static, N: 'static>(
+impl<T: Send + 'static, O: Send + 'static, N: 'static> Flow<T, O, N> {
+    fn zip_kind<U: Send + 'static>(
         kind: &'static str,
         other: Source<U, N>,
         function: impl Fn(T, U) -> Result<O, Error> + Send + Sync + 'static,
@@ -174,10 +185,10 @@ impl<T: Send + 'static, O: Send + 'static> Flow<T, O> {
         let (function, through) = (own(function), Through::pairing(&other.origin().lines));
         Flow::from_make(move |build, up| {
             let left = Input::new(build, kind, up);
-            let (up, _) = other.make(build)?;
+            let (up, mat) = other.make(build)?;
             let right = Input::new(build, kind, up);
             let zip = Zip { left, right, function: Arc::clone(&function) };
-            Ok((Box::new(zip), crate::flow::NotUsed))
+            Ok((Box::new(zip), mat))
         })
         .through(through)
     }

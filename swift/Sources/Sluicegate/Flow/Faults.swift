@@ -29,7 +29,9 @@ public struct Seed: Sendable, Hashable {
 }
 
 /// Runs a test with a seed. If it throws, standard error says how to run the same schedule again.
-public func withSeed<Answer>(_ body: (Seed) async throws -> Answer) async throws -> Answer {
+public func withSeed<Answer>(
+  isolation: isolated (any Actor)? = #isolation, _ body: (Seed) async throws -> sending Answer
+) async throws -> sending Answer {
   let seed = try Seed.chosen()
   do {
     return try await body(seed)

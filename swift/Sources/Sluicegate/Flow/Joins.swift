@@ -10,35 +10,80 @@ extension Source {
   public func zip<Other: Sendable, M, Both: Sendable>(
     _ other: Source<Other, M>, _ combine: @escaping @Sendable (Out, Other) throws -> Both
   ) -> Source<Both, Mat> {
+    zipMat(other, combine) { left, _ in left }
+  }
+
+  /// The same; `keep` makes one materialised value of both.
+  public func zipMat<Other: Sendable, M, Both: Sendable, Kept>(
+    _ other: Source<Other, M>, _ combine: @escaping @Sendable (Out, Other) throws -> Both,
+    _ keep: @escaping @Sendable (Mat, M) -> Kept
+  ) -> Source<Both, Kept> {
     let pack = Calling { .values(tokens: [give(try combine(look($0[0]), look($0[1])))]) }
-    return Source<Both, Mat>(sourceZip(left: core, right: other.core, pack: pack), yield)
+    let zipped = sourceZip(left: core, right: other.core, pack: pack)
+    return Source<Both, Kept>(zipped, yield.then(other.yield, keep))
   }
 
   /// Elements of both, in turns.
   public func merge<M>(_ other: Source<Out, M>) -> Self {
-    Source(sourceMerge(first: core, others: [other.core], how: .fair), yield)
+    Source(
+      sourceMerge(first: core, others: [other.core], how: .fair), yield.first(of: [other.yield.count]))
   }
 
   /// Elements of all, this source's whenever it has one.
   public func mergePreferred<M>(_ others: [Source<Out, M>]) -> Self {
-    Source(sourceMerge(first: core, others: others.map(\.core), how: .prefer), yield)
+    Source(
+      sourceMerge(first: core, others: others.map(\.core), how: .prefer),
+      yield.first(of: others.map(\.yield.count)))
   }
 
   /// This source, and once it has completed the other.
   public func concat<M>(_ next: Source<Out, M>) -> Self {
-    Source(sourceMerge(first: core, others: [next.core], how: .concat), yield)
+    Source(
+      sourceMerge(first: core, others: [next.core], how: .concat), yield.first(of: [next.yield.count]))
   }
 
   /// One element of each of `sources`, as an array. Ends with the source that ends first.
-  public static func combine<Each>(
-    _ sources: [Source<Each, NotUsed>]
-  ) -> Source<[Each], NotUsed> where Out == [Each], Mat == NotUsed {
+  public static func combine<Each, M>(_ sources: [Source<Each, M>]) -> Source<[Each], [M]>
+  where Out == [Each], Mat == [M] {
     let pack = Calling.packing { (group: [Each]) in group }
-    return Source<[Each], NotUsed>(sourceCombine(sources: sources.map(\.core), pack: pack), .none())
+    let groups = sourceCombine(sources: sources.map(\.core), pack: pack)
+    return Source<[Each], [M]>(groups, Yield<M>.all(sources.map(\.yield)))
+  }
+
+  /// The elements of all `sources`, in turns, with the values of all. Without sources it ends at once.
+  public static func mergeAll<M>(_ sources: [Source<Out, M>]) -> Self where Mat == [M] {
+    all(sources, .fair)
+  }
+
+  /// The elements of all `sources`, the first one's whenever it has one, with the values of all. Without
+  /// sources it ends at once.
+  public static func mergePreferredAll<M>(_ sources: [Source<Out, M>]) -> Self where Mat == [M] {
+    all(sources, .prefer)
+  }
+
+  /// All elements of the first of `sources`, then those of the next, with the values of all. Without
+  /// sources it ends at once.
+  public static func concatAll<M>(_ sources: [Source<Out, M>]) -> Self where Mat == [M] {
+    all(sources, .concat)
+  }
+
+  private static func all<M>(_ sources: [Source<Out, M>], _ how: MergeFacts) -> Self
+  where Mat == [M] {
+    guard let first = sources.first else {
+      return Source(Source<Out, NotUsed>.empty().core, Yield(count: 0) { _, _ in [] })
+    }
+    let others = sources.dropFirst().map(\.core)
+    let merged = sourceMerge(first: first.core, others: Array(others), how: how)
+    return Source(merged, Yield<M>.all(sources.map(\.yield)))
   }
 }
 
 extension Yield {
+  /// This value, and so many of others behind it that nobody asks for.
+  func first(of others: [UInt64]) -> Self {
+    Yield(count: others.reduce(count, +), pick: pick)
+  }
+
   static func all(_ parts: [Yield<Mat>]) -> Yield<[Mat]> {
     Yield<[Mat]>(count: parts.reduce(0) { $0 + $1.count }) { run, offset in
       var at = offset

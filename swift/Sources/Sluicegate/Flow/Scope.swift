@@ -127,6 +127,14 @@ public final class Scope: Sendable {
     try ScopeExplanation(try translating { try core.explain() })
   }
 
+  /// Has ``Engine/explain()`` tell of this scope's stages too, in ``Explanation/stages``, for as long as
+  /// the scope lives. Once more for the same engine it changes nothing. Never waits.
+  ///
+  /// Throws `scopeShutDown` for a scope that is gone.
+  public func tell(_ engine: Engine) throws(SluicegateError) {
+    try translating { try core.tell(engine: engine.core) }
+  }
+
   /// How many islands run now.
   public var running: UInt64 { core.running() }
 
@@ -141,9 +149,13 @@ public final class Scope: Sendable {
 /// Runs `body` with a scope, and shuts it down however `body` ends, a cancelled task included. Returns
 /// once all of it has stopped; a function of yours that does not return within 10 s is left behind, and
 /// told by `timedOut` unless `body` threw.
+///
+/// `body` runs where the caller does, `isolation`: on an actor it may use the actor's state. What it returns
+/// need not be `Sendable`, as long as it keeps none of it.
 public func withScope<Answer>(
-  _ name: String, _ body: (Scope) async throws -> Answer
-) async throws -> Answer {
+  _ name: String, isolation: isolated (any Actor)? = #isolation,
+  _ body: (Scope) async throws -> sending Answer
+) async throws -> sending Answer {
   let scope = try Scope(name)
   // In a task of its own: a cancelled one would not wait.
   let stopped = { await Task { try await scope.shutdown() }.result }

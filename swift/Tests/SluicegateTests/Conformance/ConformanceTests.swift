@@ -37,6 +37,28 @@ final class ConformanceTests: XCTestCase {
         + "\(report.failures) failures")
   }
 
+  /// Joins and forks, each script in two orders, which must not show.
+  func testReplaysEveryJunction() async throws {
+    let report = try await replay("junction") { script in
+      for seed: UInt64 in 1...2 { try await JunctionRunner.replay(script, seed: seed) }
+    }
+    print(
+      "junction swift | continuations: \(report.scripts) scripts \(report.steps) steps, "
+        + "\(report.failures) failures")
+  }
+
+  /// A merge that prefers its first source is no merge: the scripts of a merge tell.
+  func testABrokenJoinIsCaught() async throws {
+    let file = Script.folder("junction").appendingPathComponent("merge_walks.json.gz")
+    for script in try Script.read(file) {
+      do { try await JunctionRunner.replay(script, seed: 1, as: "merge_prefer") } catch {
+        XCTAssert("\(error)".contains("expected"), "\(error)")
+        return
+      }
+    }
+    XCTFail("no script tells a merge from one that prefers")
+  }
+
   /// How often the waiting scripts are replayed, of what `SLUICEGATE_REPEAT` says.
   private static func repeats(_ said: String?) throws -> Int {
     guard let said else { return 1 }

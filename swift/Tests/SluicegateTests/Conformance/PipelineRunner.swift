@@ -2,7 +2,7 @@ import Foundation
 import Sluicegate
 
 /// What flows: numbers, and groups behind a batch.
-private enum Piece: Sendable, Hashable {
+enum Piece: Sendable, Hashable {
   case number(UInt64)
   indirect case group([Piece])
 
@@ -65,7 +65,8 @@ struct PipelineRunner {
     }
   }
 
-  private static func stage(_ json: Any, _ name: String) throws -> Line {
+  /// One stage of a script, under `name`.
+  static func stage(_ json: Any, _ name: String) throws -> Flow<Piece, Piece, NotUsed> {
     var told = try Fields(json)
     let kind = try told.text("stage")
     let line: Line
