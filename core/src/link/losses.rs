@@ -166,7 +166,8 @@ mod tests {
         );
         let gone = Arc::downgrade(&counters);
         drop(counters);
-        assert!(told.recv_timeout(LIMIT).is_err(), "the ear goes with the counters");
+        let over = told.recv_timeout(LIMIT).expect_err("nothing is left to tell");
+        assert_eq!(over, mpsc::RecvTimeoutError::Disconnected, "the ear goes with the counters");
         assert!(gone.upgrade().is_none());
     }
 }
