@@ -11,7 +11,7 @@ use sluicegate::{Deadline, Error, InputStream, Value};
 
 use crate::border;
 use crate::error::ErrorObject;
-use crate::flow::Held;
+use crate::flow::element::Held;
 use crate::guard::{Fail, contain, guard, guard_with};
 use crate::handle::{self, object};
 use crate::status::Status;

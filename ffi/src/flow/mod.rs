@@ -15,7 +15,7 @@
 //! | `expect` | what a test expects of the probes |
 //! | `faults` | what goes wrong with transports in a test, from a seed |
 
-mod element;
+pub(crate) mod element;
 
 mod callback;
 
@@ -63,9 +63,8 @@ mod hub;
 
 mod listeners;
 
-pub(crate) use element::Held;
-
 use completion::Done;
+use element::Held;
 use sluicegate::flow;
 
 /// What a run gives, in the order of the stages that it came from.
