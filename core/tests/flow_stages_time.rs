@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluicegate::flow::{Clock, Flow, Offer, Ops, Publisher, Scope, Sink, Source, Subscriber};
+use sluicegate::flow::{
+    Clock, Completion, Flow, Offer, Ops, Publisher, Scope, Sink, Source, Subscriber,
+};
 use sluicegate::{Error, ErrorKind};
 
 const SOON: Duration = Duration::from_secs(180);
@@ -277,6 +279,24 @@ fn a_stage_with_a_thread_is_woken_by_its_clock() {
     }
     assert_eq!(all.blocking_wait().expect("all of them"), [0, 1, 2, 3, 4]);
     assert!(scope.clock().now() >= ms(40));
+}
+
+#[test]
+fn scopes_that_share_a_clock_do_not_take_each_others_alarms() {
+    let clock = Clock::hand();
+    let scopes = ["one", "two", "three"]
+        .map(|name| Scope::with_clock(name, clock.clone()).expect("a scope"));
+    let graph = Source::range(0..20).throttle(1, ms(10), 1).expect("positive").to(Sink::collect());
+    let all = scopes.each_ref().map(|scope| graph.run(scope).expect("runs"));
+    let deadline = std::time::Instant::now() + SOON;
+    while all.iter().any(Completion::is_pending) {
+        assert!(std::time::Instant::now() < deadline, "one sleeps on: {all:?}");
+        clock.advance(ms(1));
+        std::thread::yield_now();
+    }
+    for all in all {
+        assert_eq!(all.blocking_wait().expect("all of them"), (0..20).collect::<Vec<_>>());
+    }
 }
 
 // HZ-S13

@@ -20,8 +20,11 @@ enum Kind {
 #[derive(Default)]
 struct Hand {
     now: Duration,
-    sleepers: BTreeMap<u64, (Duration, Waker)>,
+    sleepers: BTreeMap<Sleeper, (Duration, Waker)>,
 }
+
+/// An island that sleeps: its number in its scope, and its address, since scopes may share a clock.
+pub(super) type Sleeper = (u64, usize);
 
 impl Clock {
     /// The machine's monotonic clock, which begins now.
@@ -61,9 +64,14 @@ impl Clock {
         true
     }
 
-    /// Until when the island `id` may sleep: on the machine's clock as a deadline, on a clock moved by
-    /// hand by an entry that `advance` wakes.
-    pub(super) fn deadline(&self, id: u64, until: Option<Duration>, waker: &Waker) -> Deadline {
+    /// Until when `who` may sleep: on the machine's clock as a deadline, on a clock moved by hand by an
+    /// entry that `advance` wakes.
+    pub(super) fn deadline(
+        &self,
+        who: Sleeper,
+        until: Option<Duration>,
+        waker: &Waker,
+    ) -> Deadline {
         match (&*self.0, until) {
             (Kind::Machine(start), Some(at)) => {
                 start.checked_add(at).map_or(Deadline::NEVER, Deadline::at)
@@ -73,13 +81,13 @@ impl Clock {
                 let waker = waker.clone();
                 let mut state = hand.lock();
                 let due = at <= state.now;
-                let replaced = state.sleepers.insert(id, (at, waker));
+                let replaced = state.sleepers.insert(who, (at, waker));
                 drop(state);
                 drop(replaced);
                 if due { Deadline::after(Duration::ZERO) } else { Deadline::NEVER }
             }
             (Kind::Hand(hand), None) => {
-                let replaced = hand.lock().sleepers.remove(&id);
+                let replaced = hand.lock().sleepers.remove(&who);
                 drop(replaced);
                 Deadline::NEVER
             }

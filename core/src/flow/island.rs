@@ -5,7 +5,7 @@ use std::sync::Weak;
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-use super::clock::Clock;
+use super::clock::{Clock, Sleeper};
 use super::context::Context;
 use super::guard::{contained, failed};
 use crate::check;
@@ -163,7 +163,12 @@ impl Island {
 
     /// How long it may sleep after a turn.
     pub(super) fn deadline(&self, alarm: Option<Duration>, waker: &Waker) -> Deadline {
-        self.clock.deadline(self.id, alarm, waker)
+        self.clock.deadline(self.sleeper(), alarm, waker)
+    }
+
+    /// Its place at the clock, which it leaves when it is over.
+    fn sleeper(&self) -> Sleeper {
+        (self.id, std::ptr::from_ref(self).addr())
     }
 
     /// The life of an island that has a thread.
@@ -207,7 +212,7 @@ impl Island {
 
     /// Leaves its owner's table.
     pub(super) fn over(&self) {
-        let _forgotten = self.clock.deadline(self.id, None, Waker::noop());
+        let _forgotten = self.clock.deadline(self.sleeper(), None, Waker::noop());
         if let Some(owner) = self.owner.upgrade() {
             owner.finished(self.id);
         }
