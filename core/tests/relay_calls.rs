@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -336,6 +337,46 @@ fn windows_that_differ_are_refused_and_both_named() {
             EngineOptions { limits: support::limits(8, 1024), ..EngineOptions::default() };
         let peer = switch.caller(&Engine::new(options)).expect("a caller");
         assert_eq!(ask(&peer, ECHO, b"x").expect("an echo"), b"x");
+    });
+}
+
+/// A handler is found by the URN that it was declared with.
+#[test]
+fn a_request_goes_on_under_the_cap_as_it_was_offered() {
+    within(SOON, "a call", || {
+        let switch = Switch::new(SwitchOptions::default());
+        let _host = host(&switch, "say", Limits::default(), ECHO, |request: &Request| {
+            request.output().blocking_write(request.cap().as_bytes())
+        });
+        let turned = "cap:out=media:blob;in=media:blob;echo";
+        assert_eq!(ask(&caller(&switch), turned, b"").expect("it is served"), ECHO.as_bytes());
+    });
+}
+
+/// It may ask the switch, and one that panics says no; the switch lives on in both cases.
+#[test]
+fn a_matcher_may_use_its_switch_and_panic() {
+    within(SOON, "matches", || {
+        let (tell, told) = std::sync::mpsc::channel();
+        let of_switch = Arc::new(OnceLock::<Switch>::new());
+        let (asks, tell) = (Arc::clone(&of_switch), std::sync::Mutex::new(tell));
+        let matcher = Arc::new(move |offered: &str, asked: &str| {
+            let switch = asks.get().expect("it is made");
+            let seen = (switch.caps(), switch.stats()["hosts"].as_object().map(|all| all.len()));
+            tell.lock().expect("not poisoned").send(seen).expect("heard");
+            assert_ne!(asked, HOLD, "on purpose");
+            asked.starts_with(offered)
+        });
+        let switch = Switch::new(SwitchOptions { matcher, ..SwitchOptions::default() });
+        of_switch.set(switch.clone()).expect("once");
+        let _host = host(&switch, "echo", Limits::default(), ECHO, echo);
+        let peer = caller(&switch);
+        let more = format!("{ECHO};more=yes");
+        assert_eq!(ask(&peer, &more, b"x").expect("an echo"), b"x");
+        assert_eq!(told.recv().expect("asked"), (vec![ECHO.to_owned()], Some(1)));
+        assert_eq!(ask(&peer, HOLD, b"x").expect_err("it says no").code(), "NO_HANDLER");
+        assert_eq!(ask(&peer, &more, b"y").expect("it lives on"), b"y");
+        switch.close();
     });
 }
 

@@ -1,11 +1,21 @@
 //! What a host offers, and which of it serves a cap that is asked for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde_json::Value as Json;
 
 use crate::cartridge::{CapInfo, IDENTITY, caps_of, same_cap};
 use crate::error::{Error, ErrorKind};
+use crate::sync::Arc;
 
-/// Decides which offered cap serves a cap that is asked for. Called by reading threads: must not wait.
+/// Decides which offered cap serves a cap that is asked for. The request goes on under the offered one, by
+/// which whoever serves it finds its handler.
+///
+/// Called by the reading threads of a switch, on several at once, for each cap that a host offers until
+/// one serves. No lock of the switch is held: it may use the switch, ask for its caps say, or close it.
+/// It must not wait, for that holds up the connection that asks; least of all for a call through the
+/// same switch. One that panics says no. The switch holds it until it is gone itself, so one that has a
+/// handle of its own switch keeps it alive.
 pub trait Matcher: Send + Sync {
     /// Whether `offered` serves a request for `asked`.
     fn serves(&self, offered: &str, asked: &str) -> bool;
@@ -30,7 +40,7 @@ impl<F: Fn(&str, &str) -> bool + Send + Sync> Matcher for F {
 /// What one host offers now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offer {
-    pub(super) caps: Vec<CapInfo>,
+    pub(super) caps: Arc<[CapInfo]>,
     /// What it told of its own losses and cartridges, as it told it.
     pub(super) stats: Json,
     /// It has proved who it is: requests may go to it.
@@ -38,11 +48,22 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// The offered cap that serves `asked`.
-    pub(super) fn serving(&self, asked: &str, matcher: &dyn Matcher) -> Option<String> {
-        let mut caps = self.caps.iter().filter(|_| self.verified);
-        caps.find(|cap| matcher.serves(&cap.urn, asked)).map(|cap| cap.urn.clone())
+    /// The caps that requests may go to now.
+    pub(super) fn open(&self) -> Arc<[CapInfo]> {
+        if self.verified { Arc::clone(&self.caps) } else { Arc::default() }
     }
+}
+
+/// Which of `caps` serves `asked`. Runs foreign code: not under a lock.
+pub(super) fn serving<'a>(
+    caps: &'a [CapInfo],
+    asked: &str,
+    matcher: &dyn Matcher,
+) -> Option<&'a str> {
+    let serves = |offered: &str| {
+        catch_unwind(AssertUnwindSafe(|| matcher.serves(offered, asked))).unwrap_or(false)
+    };
+    caps.iter().map(|cap| cap.urn.as_str()).find(|urn| serves(urn))
 }
 
 /// Reads the manifest of a RELAY_NOTIFY. The identity is not offered: every end has its own.
@@ -74,19 +95,28 @@ mod tests {
     #[test]
     fn a_cap_is_found_by_its_tags_in_any_order_and_identity_is_never_offered() {
         let offer = host(&["cap:a;in=media:b", IDENTITY]);
-        assert_eq!(
-            offer.serving("cap:in=media:b;a", &SameTags).as_deref(),
-            Some("cap:a;in=media:b")
-        );
-        assert_eq!(offer.serving(IDENTITY, &SameTags), None);
-        assert_eq!(Offer { verified: false, ..offer }.serving("cap:a;in=media:b", &SameTags), None);
+        let caps = offer.open();
+        assert_eq!(serving(&caps, "cap:in=media:b;a", &SameTags), Some("cap:a;in=media:b"));
+        assert_eq!(serving(&caps, IDENTITY, &SameTags), None);
+        let unproved = Offer { verified: false, ..offer }.open();
+        assert_eq!(serving(&unproved, "cap:a;in=media:b", &SameTags), None);
     }
 
     #[test]
     fn a_matcher_may_be_a_closure() {
-        let offer = host(&["cap:a"]);
+        let caps = host(&["cap:a"]).open();
         let by_prefix = |offered: &str, asked: &str| asked.starts_with(offered);
-        assert_eq!(offer.serving("cap:a;more", &by_prefix).as_deref(), Some("cap:a"));
+        assert_eq!(serving(&caps, "cap:a;more", &by_prefix), Some("cap:a"));
+    }
+
+    #[test]
+    fn a_matcher_that_panics_says_no() {
+        let caps = host(&["cap:bad", "cap:good"]).open();
+        let panics = |offered: &str, _: &str| {
+            assert_ne!(offered, "cap:bad", "on purpose");
+            true
+        };
+        assert_eq!(serving(&caps, "cap:any", &panics), Some("cap:good"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::names::{Name, Names};
-use super::offer::{Matcher, Offer, SameTags, offered};
+use super::offer::{Matcher, Offer, SameTags, offered, serving};
 use super::pulse::{self, Behind};
 use crate::account::{Counters, Explanation, Memory, OnLoss};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
@@ -187,9 +187,7 @@ impl Switch {
         let mut caps: Vec<String> = Vec::new();
         for member in self.inner().links.lock().values() {
             let Some(offer) = &member.offer else { continue };
-            let offer = offer.lock();
-            let verified = offer.caps.iter().filter(|_| offer.verified);
-            caps.extend(verified.map(|cap| cap.urn.clone()));
+            caps.extend(offer.lock().open().iter().map(|cap| cap.urn.clone()));
         }
         caps.sort_unstable();
         caps.dedup();
@@ -293,20 +291,24 @@ impl Inner {
     fn choose(&self, link: LinkId, cap: &str) -> Result<(LinkId, String, u64), Error> {
         let links = self.links.lock();
         let asked_with = links.get(&link).map(|member| member.limits.initial_credit);
-        let mut offers = Vec::new();
-        for (id, member) in links.iter() {
-            let Some(offer) = &member.offer else { continue };
-            if let Some(urn) = offer.lock().serving(cap, &*self.options.matcher) {
-                offers.push((*id, urn, member.limits.initial_credit));
-            }
-        }
-        drop(links);
+        let hosts = links.iter().filter_map(|(id, member)| {
+            Some((*id, member.offer.as_ref()?.lock().open(), member.limits.initial_credit))
+        });
+        let hosts: Vec<_> = hosts.collect();
+        drop(links); // the matcher is foreign code
+        let mut offers: Vec<_> = hosts
+            .iter()
+            .filter_map(|(id, caps, window)| {
+                Some((*id, serving(caps, cap, &*self.options.matcher)?, *window))
+            })
+            .collect();
         if offers.is_empty() {
             return Err(Error::new(ErrorKind::NoHandler, format!("no host offers {cap}")));
         }
         let theirs = offers[0].2;
         offers.retain(|(_, _, theirs)| asked_with.is_some_and(|ours| may_join(ours, *theirs)));
-        offers.into_iter().min_by_key(|(id, _, _)| self.router.load(*id)).ok_or_else(|| {
+        let chosen = offers.into_iter().min_by_key(|(id, _, _)| self.router.load(*id));
+        chosen.map(|(id, urn, window)| (id, urn.to_owned(), window)).ok_or_else(|| {
             let ours = asked_with.unwrap_or_default();
             let message = format!(
                 "the host that offers {cap} takes windows of {theirs}, the caller's connection has {ours}: they must be equal"

@@ -32,6 +32,7 @@ pub(crate) struct Destination {
     pub(crate) link: LinkId,
     /// The ids that its frames carry there.
     pub(crate) flow: FlowKey,
+    /// As whoever serves it has declared it.
     pub(crate) cap: String,
     pub(crate) is_peer: bool,
     /// Chunks that a stream may send before the first grant.
@@ -130,6 +131,9 @@ impl Router {
         let asker = End { link, flow: frame.flow_key() };
         let server = End { link: to.link, flow: to.flow };
         let opened = now();
+        if frame.cap.is_some() {
+            frame.cap = Some(to.cap.clone()); // whoever serves it looks for its own spelling
+        }
         let entered = {
             let mut state = self.state.lock();
             let parent = frame.parent_rid().and_then(|id| state.routes.served_as(link, id));
