@@ -1,21 +1,14 @@
-//! Junction scripts: real joins and forks with lines of stages on either side, between probes, on a
-//! scope without threads. Each script is replayed in several orders of its islands; none may show.
+//! Junction scripts: real joins and forks with lines of stages on either side, between probes.
 
-use std::io::Write as _;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluicegate::flow::{
-    Flow, Offer, Publisher, Scope, Sink, Source, StageView, Subscriber, SubscriberEvent,
-};
-use sluicegate::{Error, ErrorKind};
+use sluicegate::Error;
+use sluicegate::flow::{Flow, Publisher, Scope, Sink, Source, StageView, Subscriber};
 
-use crate::Report;
-use crate::pipeline::{Item, Line, stage};
+use crate::probes::{Above, Below, Player, Probes, counters, replay_set, replay_steps};
 use crate::script::{Failure, Object, Script, same};
-
-const SEEDS: u64 = 4;
+use crate::stages::{Item, Line, stage};
 
 /// The name of the junction's own counters; a stage's is its line and its place.
 const JUNCTION: &str = "junction";
@@ -59,10 +52,10 @@ fn through<M: 'static>(source: Source<Item, M>, line: &[Line]) -> Source<Item, M
     line.iter().fold(source, |source, stage| source.via(stage.clone()))
 }
 
-type Probes = Arc<Mutex<Vec<Option<Publisher<Item>>>>>;
+type Shared = Arc<Mutex<Vec<Option<Publisher<Item>>>>>;
 
 /// A publisher and the line behind it; a run puts the probe into its place.
-fn input(at: usize, line: &[Line], probes: &Probes) -> Source<Item, ()> {
+fn input(at: usize, line: &[Line], probes: &Shared) -> Source<Item, ()> {
     let probes = Arc::clone(probes);
     let probe = Source::strict_probe().named("publisher").map_mat(move |probe| {
         probes.lock().expect("nobody panicked")[at] = Some(probe);
@@ -125,33 +118,17 @@ fn forked(kind: &str, all: Vec<Branch>) -> Result<Sink<Item, Vec<Subscriber<Item
     Ok(fan.named(JUNCTION))
 }
 
-/// A publisher, and what the script has done with it.
-struct Above {
-    probe: Publisher<Item>,
-    next: u64,
-    ended: Option<&'static str>,
-}
-
-/// A subscriber, and what it received in this step.
-struct Below {
-    probe: Subscriber<Item>,
-    delivered: Vec<Value>,
-    terminal: Option<&'static str>,
-}
-
-struct Player {
-    scope: Scope,
-    publishers: Vec<Above>,
-    subscribers: Vec<Below>,
+struct Junction {
+    probes: Probes,
     views: Vec<Weak<StageView>>,
     inputs: Vec<Vec<Weak<StageView>>>,
     outputs: Vec<Vec<Weak<StageView>>>,
 }
 
-impl Player {
+impl Junction {
     fn new(plan: &Plan, seed: u64) -> Result<Self, Failure> {
         let scope = Scope::stepped("junction", seed);
-        let probes: Probes = Arc::new(Mutex::new(plan.inputs.iter().map(|_| None).collect()));
+        let probes: Shared = Arc::new(Mutex::new(plan.inputs.iter().map(|_| None).collect()));
         let inputs = plan.inputs.iter().enumerate();
         let mut all: Vec<_> = inputs.map(|(at, line)| input(at, line, &probes)).collect();
         let mut ends: Vec<_> = plan.outputs.iter().map(|line| output(line)).collect();
@@ -164,168 +141,39 @@ impl Player {
             let joined = joined(&plan.junction, all, seed)?;
             vec![joined.to(end).run(&scope).map_err(failed)?]
         };
-        let probes: Vec<_> = probes.lock().expect("nobody panicked").drain(..).collect();
-        let publishers = probes.into_iter().zip((0..).step_by(1000)).map(|(probe, next)| {
-            let probe = probe.expect("the run made every probe");
-            Above { probe, next, ended: None }
-        });
-        let subscribers = ends.into_iter().map(|probe| {
-            let (delivered, terminal) = (Vec::new(), None);
-            Below { probe, delivered, terminal }
-        });
-        let views = scope.stages();
-        let named = |wanted: &str| {
-            views
-                .iter()
-                .filter(|view| view.name() == wanted)
-                .map(Arc::downgrade)
-                .collect::<Vec<_>>()
-        };
+        let above: Vec<_> = probes.lock().expect("nobody panicked").drain(..).collect();
+        let above = above.into_iter().map(|probe| probe.expect("the run made every probe"));
+        let probes = Probes::new(scope, above, ends);
         let of = |side: &str, lines: &[Vec<Line>]| {
             let line = |(at, line): (usize, &Vec<Line>)| {
-                (0..line.len()).flat_map(|place| named(&name(side, at, place))).collect()
+                (0..line.len()).flat_map(|place| probes.named(&name(side, at, place))).collect()
             };
             lines.iter().enumerate().map(line).collect()
         };
-        Ok(Player {
-            publishers: publishers.collect(),
-            subscribers: subscribers.collect(),
-            inputs: of("in", &plan.inputs),
-            outputs: of("out", &plan.outputs),
-            views: named(JUNCTION),
-            scope,
-        })
+        let (inputs, outputs) = (of("in", &plan.inputs), of("out", &plan.outputs));
+        Ok(Junction { views: probes.named(JUNCTION), inputs, outputs, probes })
     }
+}
 
-    /// Runs everything until it is quiet, taking what comes.
-    fn settle(&mut self) {
-        let mut more = true;
-        while more {
-            more = false;
-            self.scope.settle();
-            for one in &mut self.subscribers {
-                while let Some(event) = one.probe.event_within(Duration::ZERO) {
-                    more = true;
-                    match event {
-                        SubscriberEvent::Next(item) => one.delivered.push(item.json()),
-                        SubscriberEvent::Complete => one.terminal = Some("completed"),
-                        SubscriberEvent::Error(_) => one.terminal = Some("failed"),
-                    }
-                }
-            }
-        }
-        for one in &mut self.publishers {
-            if one.probe.control().is_over() {
-                one.ended.get_or_insert("cancelled");
-            }
-        }
-    }
-
-    fn send(&mut self, who: usize, most: u64) -> Value {
-        let mut sent = 0;
-        let refused = loop {
-            if sent == most {
-                break None;
-            }
-            let one = &mut self.publishers[who];
-            match one.probe.control().try_offer(Item::Number(one.next)) {
-                Ok(Offer::Enqueued) => {
-                    sent += 1;
-                    one.next += 1;
-                    self.settle();
-                }
-                Ok(_) => break Some("closed"),
-                Err(_) => break Some("no_demand"),
-            }
-        };
-        json!({"sent": sent.to_string(), "refused": refused})
-    }
-
+impl Player for Junction {
     fn play(&mut self, op: &str, step: &mut Object) -> Result<Value, Failure> {
-        if op == "start" {
-            self.settle();
-            return Ok(Value::Null);
-        }
-        let who = usize::try_from(step.number("who")?).unwrap_or(usize::MAX);
-        let is_publisher = ["next", "complete", "fail"].contains(&op);
-        let count = if is_publisher { self.publishers.len() } else { self.subscribers.len() };
-        if who >= count {
-            return Err(Failure::new(format!("there is no number {who} of {count}")));
-        }
-        let finish = |one: &mut Above, first: bool, how| {
-            if first {
-                one.ended.get_or_insert(how);
-            }
-            json!(if first { "yes" } else { "no" })
-        };
-        let answer = match op {
-            "request" => {
-                self.subscribers[who].probe.try_request(step.number("n")?);
-                Value::Null
-            }
-            "next" => self.send(who, step.number("k")?),
-            "complete" => {
-                let one = &mut self.publishers[who];
-                let first = one.probe.send_complete();
-                finish(one, first, "completed")
-            }
-            "fail" => {
-                let one = &mut self.publishers[who];
-                let error = Error::new(ErrorKind::Io, "the script says so");
-                let first = one.probe.send_error(error);
-                finish(one, first, "failed")
-            }
-            "cancel" => {
-                self.subscribers[who].probe.cancel();
-                Value::Null
-            }
-            other => return Err(Failure::new(format!("unknown op {other:?}"))),
-        };
-        self.settle();
-        Ok(answer)
+        let who = if op == "start" { 0 } else { step.number("who")? };
+        self.probes.play(op, who, step)
     }
 
     fn state(&mut self) -> Value {
-        let publishers: Vec<_> = self.publishers.iter().map(Above::json).collect();
-        let subscribers: Vec<_> = self.subscribers.iter_mut().map(Below::json).collect();
+        let lines = |all: &[Vec<_>]| -> Value {
+            all.iter().map(|line| line.iter().map(counters).collect::<Value>()).collect()
+        };
+        let there = self.views.iter().filter(|view| view.strong_count() > 0);
         json!({
-            "publishers": publishers,
-            "inputs": self.inputs.iter().map(|line| counters(line)).collect::<Vec<_>>(),
-            "junction": self.views.iter().filter_map(Weak::upgrade).map(shown).collect::<Vec<_>>(),
-            "outputs": self.outputs.iter().map(|line| counters(line)).collect::<Vec<_>>(),
-            "subscribers": subscribers,
+            "publishers": self.probes.above.iter().map(Above::json).collect::<Value>(),
+            "inputs": lines(&self.inputs),
+            "junction": there.map(counters).collect::<Value>(),
+            "outputs": lines(&self.outputs),
+            "subscribers": self.probes.below.iter_mut().map(Below::json).collect::<Value>(),
         })
     }
-}
-
-impl Above {
-    fn json(&self) -> Value {
-        let demand = if self.ended.is_some() { 0 } else { self.probe.control().demand() };
-        json!({"demand": demand.to_string(), "ended": self.ended})
-    }
-}
-
-impl Below {
-    fn json(&mut self) -> Value {
-        let delivered = std::mem::take(&mut self.delivered);
-        json!({"delivered": delivered, "terminal": self.terminal.take()})
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "what a weak one gave")]
-fn shown(view: Arc<StageView>) -> Value {
-    let seen = view.demand();
-    json!({
-        "owed": seen.downstream.to_string(),
-        "asked": seen.upstream.to_string(),
-        "held": seen.held.to_string(),
-    })
-}
-
-/// Of each stage of a line; all 0 of one that is gone.
-fn counters(line: &[Weak<StageView>]) -> Vec<Value> {
-    let nothing = || json!({"owed": "0", "asked": "0", "held": "0"});
-    line.iter().map(|view| view.upgrade().map_or_else(nothing, shown)).collect()
 }
 
 fn replay(machine: &str, script: &Script, seed: u64) -> Result<(), Failure> {
@@ -334,50 +182,12 @@ fn replay(machine: &str, script: &Script, seed: u64) -> Result<(), Failure> {
 }
 
 fn replay_on(plan: &Plan, steps: &[Object], seed: u64) -> Result<(), Failure> {
-    let mut player = Player::new(plan, seed)?;
-    for (number, step) in steps.iter().enumerate() {
-        perform(&mut player, step.clone()).map_err(|failure| failure.at(number))?;
-    }
-    Ok(())
-}
-
-fn perform(player: &mut Player, mut step: Object) -> Result<(), Failure> {
-    let op = step.text("op")?;
-    let mut perform = || {
-        let answer = player.play(&op, &mut step)?;
-        same("answer", &answer, &step.take("answer")?)?;
-        let (came, expected) = (player.state(), step.take("state")?);
-        for part in ["publishers", "subscribers"] {
-            same(part, &came[part], &expected[part])?; // said first: the rest follows from it
-        }
-        same("state", &came, &expected)?;
-        step.clone().done()
-    };
-    perform().map_err(|failure| Failure::new(format!("{op}: {failure}")))
+    replay_steps(&mut Junction::new(plan, seed)?, steps)
 }
 
 #[test]
 fn replays_every_junction_script() {
-    let mut report = Report::default();
-    for group in crate::load("junction") {
-        for script in &group.scripts {
-            let play = |seed| {
-                replay(&group.machine, script, seed)
-                    .map_err(|failure| Failure::new(format!("seed {seed}: {failure}")))
-            };
-            if !report.has_enough() {
-                report.check(&group.file, script, (0..SEEDS).try_for_each(play));
-            }
-        }
-    }
-    let (scripts, steps, failures) = (report.scripts, report.steps, report.failures);
-    writeln!(
-        std::io::stdout(), // past the capture: the line is for the caller of the tests
-        "\njunction rust: {scripts} scripts {steps} steps in {SEEDS} orders, {} failures",
-        failures.len()
-    )
-    .expect("stdout takes a line");
-    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
+    replay_set("junction", replay);
 }
 
 #[test]

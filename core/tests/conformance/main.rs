@@ -9,8 +9,10 @@ mod inner;
 mod junction;
 mod operations;
 mod pipeline;
+mod probes;
 mod pure;
 mod script;
+mod stages;
 mod threads;
 mod waiting;
 

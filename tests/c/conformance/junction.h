@@ -1,10 +1,10 @@
-/* Junction scripts: real joins and forks between probes, on a scope without threads. */
+/* Junction scripts: real joins and forks with lines of stages on either side, between probes. */
 #ifndef JUNCTION_H
 #define JUNCTION_H
 
 #include "script.h"
 
-/* Replays one script of the machine "junction", in as many orders as a pipeline. */
+/* Replays one script of the machine "junction", in every order. */
 bool replay_junction(const cJSON *script);
 
 /* Feeds scripts that are broken; each must be refused with the right words. */

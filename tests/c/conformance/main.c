@@ -7,6 +7,7 @@
 #include "files.h"
 #include "junction.h"
 #include "pipeline.h"
+#include "probes.h"
 
 /* How often the waiting scripts are replayed; 0, and said on stderr, if that is not a whole number from 1. */
 static long repeats(void) {

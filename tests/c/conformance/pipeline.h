@@ -1,13 +1,10 @@
-/* Pipeline scripts: lines of real stages between two probes, on a scope without threads. */
+/* Pipeline scripts: lines of real stages between two probes. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
 #include "script.h"
 
-/* In how many orders of its islands each script is replayed; none may show. */
-enum { ORDERS = 2 };
-
-/* Replays one script of the machine "pipeline". */
+/* Replays one script of the machine "pipeline", in every order. */
 bool replay_pipeline(const cJSON *script);
 
 /* Feeds scripts that are broken; each must be refused with the right words. */

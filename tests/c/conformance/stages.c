@@ -99,9 +99,11 @@ static sluice_status new_expand(uint64_t k, sluice_flow **out) {
   return sluice_flow_expand(&expander, out);
 }
 
-bool stage_of(const cJSON *json, sluice_flow **out, sluice_status *status, bool *grouped) {
+bool stage_of(const cJSON *json, const char *name, sluice_flow **out, sluice_status *status,
+              bool *grouped) {
   fields told;
   const char *kind;
+  sluice_flow *plain = NULL;
   uint64_t a = 0, b = 0;
   TRY(fields_of(json, &told));
   TRY(take_text(&told, "stage", &kind));
@@ -119,12 +121,14 @@ bool stage_of(const cJSON *json, sluice_flow **out, sluice_status *status, bool 
   }
   TRY(done(&told));
   *grouped = *grouped || strcmp(kind, "batch") == 0;
-  *status = strcmp(kind, "filter_mod") == 0 ? new_filter(a, b, out)
-            : strcmp(kind, "page") == 0     ? sluice_flow_page(a, b, out, NULL)
-            : strcmp(kind, "take") == 0     ? sluice_flow_take(a, out)
-            : strcmp(kind, "drop") == 0     ? sluice_flow_drop(a, out)
-            : strcmp(kind, "map_add") == 0  ? new_map(a, out)
-            : strcmp(kind, "expand") == 0   ? new_expand(a, out)
-                                            : sluice_flow_batch(a, UINT64_MAX, out, NULL);
+  *status = strcmp(kind, "filter_mod") == 0 ? new_filter(a, b, &plain)
+            : strcmp(kind, "page") == 0     ? sluice_flow_page(a, b, &plain, NULL)
+            : strcmp(kind, "take") == 0     ? sluice_flow_take(a, &plain)
+            : strcmp(kind, "drop") == 0     ? sluice_flow_drop(a, &plain)
+            : strcmp(kind, "map_add") == 0  ? new_map(a, &plain)
+            : strcmp(kind, "expand") == 0   ? new_expand(a, &plain)
+                                            : sluice_flow_batch(a, UINT64_MAX, &plain, NULL);
+  *status = *status == SLUICE_OK ? sluice_flow_named(plain, name, SLUICE_NUL, out) : *status;
+  sluice_flow_release(plain);
   return true;
 }

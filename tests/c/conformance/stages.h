@@ -11,7 +11,8 @@ long elements_alive(void);
 /* An element in the words of the scripts; `grouped`: it is a list of numbers. */
 cJSON *element_json(const void *value, bool grouped);
 
-/* One stage; `status` is what the library says of it. Sets `grouped` if it makes groups. */
-bool stage_of(const cJSON *json, sluice_flow **out, sluice_status *status, bool *grouped);
+/* One stage under `name`; `status` is what the library says of it. Sets `grouped` if it makes groups. */
+bool stage_of(const cJSON *json, const char *name, sluice_flow **out, sluice_status *status,
+              bool *grouped);
 
 #endif
