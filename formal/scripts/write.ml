@@ -92,7 +92,7 @@ let () =
     failwith
       (Printf.sprintf "the extracted program computes the hash %s, the kernel computed %s"
          (number hash) (number anchor));
-  if not (all_at_rest ()) then failwith "a run of a pipeline or junction script was cut short: raise Pipeline.enough";
+  if not (all_at_rest ()) then failwith "a run of a script of stages was cut short: raise Pipeline.enough";
   match Sys.argv with
   | [| _; folder |] -> List.iter (write folder) every_file
   | _ -> prerr_endline "usage: write FOLDER"; exit 2

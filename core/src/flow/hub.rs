@@ -53,8 +53,8 @@ pub enum HubPolicy {
     /// It waits: nothing is lost, and everybody goes at this subscriber's pace.
     #[default]
     Wait,
-    /// It waits so long at most; then the subscription ends with `BufferOverflow`, once what its buffer
-    /// holds was taken.
+    /// It waits so long at most for each element; then the subscription ends with `BufferOverflow`, once
+    /// what its buffer holds was taken.
     WaitAtMost(Duration),
     /// This subscriber loses elements, counted, and holds nobody up. `Backpressure` is
     /// [`Wait`](Self::Wait), and `Fail` is [`Disconnect`](Self::Disconnect).

@@ -168,9 +168,10 @@ impl<T> State<T> {
         self.listeners.values().any(|listener| listener.model.is_live())
     }
 
-    /// Ends those who have held up the hub for too long; tells when the next will have.
-    fn expel(&mut self, now: Duration, wake: &mut Vec<Waker>) -> Option<Duration> {
-        let mut alarm = None;
+    /// Ends those who have held up the hub for too long; true if there were any. Sets the alarm for when
+    /// the next will have.
+    fn expel(&mut self, now: Duration, round: &mut Round<T>) -> bool {
+        let (mut any, mut alarm) = (false, None);
         for listener in self.listeners.values_mut() {
             let blocking = self.hub.is_held_up_by(listener.model, 0);
             let (patience, judgement) = listener.patience.look(blocking, nanos(now));
@@ -182,16 +183,18 @@ impl<T> State<T> {
                     alarm = Some(alarm.map_or(next, |other: Duration| other.min(next)));
                 }
                 Judgement::TooSlow => {
+                    any = true;
                     listener.finish(BufferEnd::Overflowed);
-                    wake.extend(listener.waker.take().map(to_be_woken));
+                    round.wake.extend(listener.waker.take().map(to_be_woken));
                 }
             }
         }
-        alarm
+        round.alarm = alarm;
+        any
     }
 
     /// Shares what can be shared.
-    fn share(&mut self, round: &mut Round<T>) {
+    fn share(&mut self, now: Duration, round: &mut Round<T>) {
         loop {
             let held_up = self.listeners.values().any(|listener| listener.model.holds_up(0));
             let (hub, turn) = self.hub.share_next(self.anybody(), held_up);
@@ -202,6 +205,7 @@ impl<T> State<T> {
             let element = self.queue.pop_front().expect("the hub counts its queue");
             for listener in self.listeners.values_mut() {
                 listener.share(&element, &mut round.gone);
+                listener.patience = listener.patience.look(false, nanos(now)).0; // it held up nobody
                 round.wake.extend(listener.waker.take().map(to_be_woken));
             }
             self.replay.push_back(element);
@@ -354,9 +358,10 @@ impl<T> HubCore<T> {
             gone: Kept::default(),
         };
         let mut state = self.0.lock();
-        state.share(&mut round);
-        round.alarm = state.expel(now, &mut round.wake);
-        state.share(&mut round); // those behind one that was ended
+        state.share(now, &mut round);
+        while state.expel(now, &mut round) {
+            state.share(now, &mut round); // those behind one that was ended, who may be too slow as well
+        }
         let demand = state.listeners.values().fold(0, |most, one| largest(most, one.model));
         if state.abandoned && !state.anybody() {
             round.over = true;

@@ -5,6 +5,7 @@
 
 mod broken;
 mod futures;
+mod hub;
 mod inner;
 mod junction;
 mod operations;

@@ -37,6 +37,7 @@ Inductive event :=
 | ShareOne
 | At (i : nat) (e : HubSubscriber.event)
 | Join (p : policy) (elements all : N)
+| Again (i : nat) (x : element) (* replayed to a newcomer *)
 | End.
 
 (** What the hub owes downwards: the largest demand of any live subscriber. *)
@@ -62,6 +63,15 @@ Fixpoint at_place (l : list party) (i : nat) (e : HubSubscriber.event) : option 
   | p :: rest, O =>
     match HubSubscriber.step p e with Some p' => Some (p' :: rest) | None => None end
   | p :: rest, S i => match at_place rest i e with Some r => Some (p :: r) | None => None end
+  end.
+
+Fixpoint again (l : list party) (i : nat) (x : element) : option (list party) :=
+  match l, i with
+  | [], _ => Some []
+  | p :: rest, O =>
+    if holds_up (decided p) (bytes_of x) then Some l
+    else match hand p x with Some p' => Some (p' :: rest) | None => None end
+  | p :: rest, S i => match again rest i x with Some r => Some (p :: r) | None => None end
   end.
 
 Definition step (m : machine) (e : event) : option machine :=
@@ -98,8 +108,13 @@ Definition step (m : machine) (e : event) : option machine :=
   | Join p elements all =>
     match subscribed p elements all with
     | Some s =>
-      Some (Machine (core m) (queue m) (Party s [] [] [] [] [] 0 :: parties m) (may_send m))
+      Some (Machine (core m) (queue m) (parties m ++ [Party s [] [] [] [] [] 0]) (may_send m))
     | None => Some m
+    end
+  | Again i x =>
+    match again (parties m) i x with
+    | Some l => Some (Machine (core m) (queue m) l (may_send m))
+    | None => None
     end
   | End => Some (Machine (upstream_ended (core m)) (queue m) (parties m) 0)
   end.
@@ -108,6 +123,7 @@ Definition valid (e : event) : Prop :=
   match e with
   | Arrive x => fits (bytes_of x)
   | Join _ elements all => fits elements /\ fits all
+  | Again _ x => fits (bytes_of x)
   | _ => True
   end.
 
@@ -158,6 +174,22 @@ Proof.
   - destruct (IH i) as (l' & -> & Hl'); eauto.
 Qed.
 
+Lemma again_total n i x l :
+  Forall (holds n) l -> fits (n + 1) -> fits (bytes_of x) ->
+  exists l', again l i x = Some l' /\ Forall (holds (n + 1)) l'.
+Proof.
+  intros Hl Hn Hx; revert i; induction Hl as [|p l Hp Hl IH]; intros i; cbn [again]; [eauto|].
+  destruct i as [|i].
+  - destruct (holds_up (decided p) (bytes_of x)) eqn:Hu.
+    + eexists; split; [reflexivity|]; apply (all_later n); auto; lia.
+    + destruct (hand_total n p x Hp Hn Hx) as [[p' Hh]|Hh]; [|congruence].
+      destruct (hand_holds n p x p' Hp Hn Hx Hh) as (Hp' & _).
+      rewrite Hh; eexists; split; [reflexivity|]; constructor; trivial.
+      apply (all_later n); trivial; lia.
+  - destruct (IH i) as (l' & -> & Hl'); eexists; split; [reflexivity|]; constructor; trivial.
+    apply (holds_later n); trivial; lia.
+Qed.
+
 (** Every step keeps the hub sound, and every event that an upstream, a subscriber or the hub itself
     may bring is a step. *)
 Lemma step_sound n m e :
@@ -168,7 +200,7 @@ Proof.
   intros [Hr Hb Hq Ha Hs Hp] Hv Hn He.
   assert (Hn' : fits n) by (unfold fits in *; lia).
   assert (Hp' : Forall (holds (n + 1)) (parties m)) by (apply (all_later n); trivial; lia).
-  destruct m as [h q l ms]; cbn in *; destruct e as [|x| |i e|p els all|]; cbn [step core queue parties may_send].
+  destruct m as [h q l ms]; cbn in *; destruct e as [|x| |i e|p els all|i x|]; cbn [step core queue parties may_send].
   - unfold replenish; eexists; split; [reflexivity|].
     assert (Hsum : sat_add (asked h) (queued h) = asked h + queued h)
       by (apply sat_add_exact; unfold fits in *; lia).
@@ -195,7 +227,10 @@ Proof.
     eexists; split; [reflexivity|]; constructor; cbn; trivial; apply (all_later n); trivial; lia.
   - destruct (subscribed p els all) as [s|] eqn:Hsub;
       eexists; (split; [reflexivity|]); constructor; cbn; trivial.
-    cbn in Hv; constructor; trivial; apply (subscribed_holds p els all); tauto.
+    cbn in Hv; apply Forall_app; split; trivial; constructor; [|trivial].
+    apply (subscribed_holds p els all); tauto.
+  - destruct (again_total n i x l Hp Hn Hv) as (l' & -> & Hl').
+    eexists; split; [reflexivity|]; constructor; cbn; trivial.
   - eexists; split; [reflexivity|]; constructor; cbn; trivial; lia.
 Qed.
 

@@ -9,7 +9,7 @@ From Sluicegate Require Write.ScriptsPlay Write.ScriptsLines Write.ScriptsLeavin
 From Sluicegate Require Write.ScriptsPairs Write.ScriptsActs.
 From Sluicegate Require Write.ScriptsFlows Write.ScriptsRequest Write.ScriptsStages.
 From Sluicegate Require Write.ScriptsCalls Write.ScriptsFeed Write.ScriptsHub Write.ScriptsPipeline.
-From Sluicegate Require Write.ScriptsJunction.
+From Sluicegate Require Write.ScriptsJunction Write.ScriptsHubRun.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope N_scope.
@@ -41,9 +41,9 @@ Definition sample : list script :=
    ScriptsCalls.accounting_scripts tt ++
    ScriptsPipeline.named_scripts ++
    ScriptsPipeline.numbered_scripts "walk " (map (ScriptsPipeline.random 20) [0; 1; 2; 3]) ++
-   ScriptsJunction.of_each)%list.
+   ScriptsJunction.of_each ++ ScriptsHubRun.of_each)%list.
 
-Definition anchor : N := 2076112176679838361.
+Definition anchor : N := 3898666536251576648.
 
 Example anchored : hash_of sample = anchor.
 Proof. vm_compute; reflexivity. Qed.

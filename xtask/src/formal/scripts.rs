@@ -17,7 +17,7 @@ use crate::repo::Repo;
 const CONFORMANCE: &str = "tests/conformance";
 
 /// The folders that the model writes, whole.
-const FOLDERS: &[&str] = &["pure", "waiting", "inner", "pipeline", "junction"];
+const FOLDERS: &[&str] = &["pure", "waiting", "inner", "pipeline", "junction", "hub"];
 
 /// Writes what is stale, or with `check` names it and fails.
 pub fn run(repo: &Repo, check: bool) -> Result<()> {
