@@ -5,13 +5,13 @@
 //! hop with a window. Every queue is bounded: data by that gate, the rest by a count beyond which
 //! the link is closed with a reason.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::Write;
 use std::time::Duration;
 
 use super::cut::Cut;
 use super::least::{encode_cut, in_place_of};
+use super::transit::{Source, Transit, Whose};
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
 use crate::account::Counters;
@@ -33,6 +33,8 @@ const ROOM: u64 = 1024 * 1024;
 const CHUNK_COST: u64 = 256;
 /// Control and other uncredited frames that may wait; a peer that lets more pile up is cut off.
 const QUEUED: usize = 16 * 1024;
+/// Of them, places that are kept for what this end itself has to say.
+const OWN: usize = 2 * 1024;
 /// LOG frames that may wait; what does not fit is counted as dropped.
 const LOGS: usize = 1024;
 /// Bytes written in one go, about.
@@ -64,33 +66,27 @@ struct Inner {
     cut: Mutex<Option<Cut>>,
 }
 
-/// What a CHUNK belongs to.
-type Stream = (FlowKey, Option<String>);
-
 /// A flow frame that waits.
 struct Queued {
     frame: Frame,
     /// What it takes of the room.
     cost: u64,
-    /// It is passed on for somebody else.
-    passed: bool,
+    whose: Whose,
 }
 
 impl Queued {
     fn free(frame: Frame) -> Self {
-        Queued { frame, cost: 0, passed: false }
+        Queued { frame, cost: 0, whose: Whose::Own }
     }
 }
 
 #[derive(Default)]
 struct Queue {
-    control: VecDeque<Frame>,
+    control: VecDeque<Queued>,
     flow: VecDeque<Queued>,
     logs: usize,
-    /// CHUNK frames among them that are passed on for others, each within a window.
-    passed: usize,
-    /// The same by flow and stream, and their bytes; none of them is 0.
-    passed_of: HashMap<Stream, (usize, u64)>,
+    /// Those among them that are passed on for others.
+    transit: Transit,
     /// Flows that ended without a terminal of ours: nothing of them is written any more.
     ended: Vec<FlowKey>,
     /// Why no more frames are taken; what is queued is still written.
@@ -134,7 +130,7 @@ impl Lanes {
 
     /// Queues a frame that goes ahead of data. Never waits.
     pub(crate) fn control(&self, frame: Frame) -> Result<(), Reason> {
-        self.push(|queue| queue.control.push_back(frame))
+        self.push(|queue| queue.control.push_back(Queued::free(frame)))
     }
 
     /// The CREDIT frames of this stream come from `window` (checked processes only).
@@ -146,12 +142,19 @@ impl Lanes {
     /// the REQ is among it, the peer never hears of the request, and the answer is false. Never
     /// waits.
     pub(crate) fn cancel(&self, cancel: Frame) -> Result<bool, Reason> {
-        let (begun, freed) = self.0.queue.with(|queue| queue.take_back(cancel.flow_key()));
-        self.0.room.grant(freed);
+        let begun = self.take_back(cancel.flow_key());
         if begun {
             self.control(cancel)?;
         }
         Ok(begun)
+    }
+
+    /// Forgets what waits of `flow`. False if its REQ was among it: the peer never hears of the request, and
+    /// there is nothing to cancel. Never waits.
+    pub(crate) fn take_back(&self, flow: FlowKey) -> bool {
+        let (begun, freed) = self.0.queue.with(|queue| queue.take_back(flow));
+        self.0.room.grant(freed);
+        begun
     }
 
     /// Queues a frame of a flow that costs no credit, in its order. Never waits (L14).
@@ -192,34 +195,40 @@ impl Lanes {
     /// Queues a CHUNK that has its room.
     pub(crate) fn chunk(&self, frame: Frame, room: Room) -> Result<(), Reason> {
         let cost = room.keep();
-        self.push(|queue| queue.flow.push_back(Queued { frame, cost, passed: false }))
+        self.push(|queue| queue.flow.push_back(Queued { frame, cost, whose: Whose::Own }))
     }
 
     /// Queues a CHUNK that is passed on for somebody else. Never waits: what its sender may send is
     /// bounded by the window of its stream (L11), which whoever passes it on has looked after.
     pub(crate) fn passed_chunk(&self, frame: Frame) -> Result<(), Reason> {
         self.push_unless(false, |queue| {
-            queue.passed += 1;
-            let (chunks, bytes) = queue.passed_of.entry(stream_of(&frame)).or_default();
-            *chunks += 1;
-            *bytes = bytes.saturating_add(weight(&frame));
-            queue.flow.push_back(Queued { frame, cost: 0, passed: true });
+            let weight = cost(frame.payload.as_ref().map_or(0, bytes::Bytes::len));
+            queue.transit.enter_chunk(&frame, weight);
+            queue.flow.push_back(Queued { frame, cost: 0, whose: Whose::Windowed(weight) });
         })
+    }
+
+    /// Queues a frame that is passed on for `source` and that no window bounds, in its lane. Never waits.
+    /// False if too much of that source waits: it is not the link that is in default then.
+    pub(crate) fn passed(&self, frame: Frame, source: Source) -> Result<bool, Reason> {
+        let mut fits = false;
+        self.push_unless(false, |queue| {
+            let free = (QUEUED - OWN).saturating_sub(queue.uncredited());
+            fits = queue.transit.enter(source, free);
+            if fits {
+                let flows = frame.frame_type.is_flow();
+                let lane = if flows { &mut queue.flow } else { &mut queue.control };
+                lane.push_back(Queued { frame, cost: 0, whose: Whose::Of(source) });
+            }
+        })?;
+        Ok(fits)
     }
 
     /// How many CHUNKs of the stream of `chunk` wait that are passed on for somebody else, and their
     /// bytes.
     pub(crate) fn passed_of(&self, chunk: &Frame) -> (u64, u64) {
-        let stream = stream_of(chunk);
-        let waiting = self.0.queue.with(|queue| queue.passed_of.get(&stream).copied());
-        let (chunks, bytes) = waiting.unwrap_or_default();
+        let (chunks, bytes) = self.0.queue.with(|queue| queue.transit.of_stream(chunk));
         (u64::try_from(chunks).unwrap_or(u64::MAX), bytes)
-    }
-
-    /// Forgets what waits of `flow`. Never waits.
-    pub(crate) fn discard(&self, flow: FlowKey) {
-        let (_begun, freed) = self.0.queue.with(|queue| queue.take_back(flow));
-        self.0.room.grant(freed);
     }
 
     fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
@@ -308,36 +317,13 @@ impl Queue {
         self.flow.clear();
         self.ended.clear();
         self.logs = 0;
-        self.passed = 0;
-        self.passed_of.clear();
-    }
-
-    /// A CHUNK that is passed on has left.
-    fn passed_on(&mut self, chunk: &Frame) {
-        self.passed = self.passed.saturating_sub(1);
-        if let Entry::Occupied(mut waiting) = self.passed_of.entry(stream_of(chunk)) {
-            let (chunks, bytes) = waiting.get_mut();
-            *chunks -= 1;
-            *bytes = bytes.saturating_sub(weight(chunk));
-            if *chunks == 0 {
-                waiting.remove();
-            }
-        }
+        self.transit = Transit::default();
     }
 
     /// Frames that wait and that no window bounds, beside what has its room.
     fn uncredited(&self) -> usize {
-        (self.control.len() + self.flow.len()).saturating_sub(self.passed)
+        (self.control.len() + self.flow.len()).saturating_sub(self.transit.chunks())
     }
-}
-
-/// What a chunk that is passed on takes, in bytes.
-fn weight(chunk: &Frame) -> u64 {
-    cost(chunk.payload.as_ref().map_or(0, bytes::Bytes::len))
-}
-
-fn stream_of(chunk: &Frame) -> Stream {
-    (chunk.flow_key(), chunk.stream_id.clone())
 }
 
 /// What a chunk takes of the room.
@@ -505,20 +491,18 @@ impl Queue {
     /// Takes out what waits of `flow`. Answers whether its REQ is on the wire, and the room freed.
     fn take_back(&mut self, flow: FlowKey) -> (bool, u64) {
         let (mut begun, mut freed) = (true, 0_u64);
-        let (mut logs, mut passed) = (0, 0);
+        let (mut logs, transit) = (0, &mut self.transit);
         self.flow.retain(|waiting| {
             let stays = waiting.frame.flow_key() != flow;
             if !stays {
                 begun &= waiting.frame.frame_type != FrameType::Req;
                 logs += usize::from(waiting.frame.frame_type == FrameType::Log);
-                passed += usize::from(waiting.passed);
+                transit.leave(&waiting.frame, waiting.whose);
                 freed = freed.saturating_add(waiting.cost);
             }
             stays
         });
         self.logs = self.logs.saturating_sub(logs);
-        self.passed = self.passed.saturating_sub(passed);
-        self.passed_of.retain(|(of, _), _| *of != flow);
         (begun, freed)
     }
 
@@ -527,7 +511,7 @@ impl Queue {
         let is_one = |frame: &Frame| {
             frame.credit.is_some() && frame.flow_key() == flow && frame.stream_id == *stream
         };
-        self.dead.is_some() || self.control.iter().any(is_one)
+        self.dead.is_some() || self.control.iter().any(|waiting| is_one(&waiting.frame))
     }
 
     fn take_batch(&mut self) -> Option<Next> {
@@ -535,14 +519,15 @@ impl Queue {
         if self.dead.is_some() {
             return Some(Next::End);
         }
-        let mut frames: Vec<(Frame, u64)> =
-            self.control.drain(..).map(|frame| (frame, 0)).collect();
+        let control = self.control.drain(..).map(|Queued { frame, cost, whose }| {
+            self.transit.leave(&frame, whose);
+            (frame, cost)
+        });
+        let mut frames: Vec<(Frame, u64)> = control.collect();
         let mut bytes = 0;
         while bytes < AT_ONCE {
-            let Some(Queued { frame, cost, passed }) = self.flow.pop_front() else { break };
-            if passed {
-                self.passed_on(&frame);
-            }
+            let Some(Queued { frame, cost, whose }) = self.flow.pop_front() else { break };
+            self.transit.leave(&frame, whose);
             bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
             if frame.frame_type == FrameType::Log {
                 self.logs = self.logs.saturating_sub(1);

@@ -20,6 +20,7 @@ mod reader;
 mod socket;
 mod stdio;
 mod trace;
+mod transit;
 mod writer;
 
 /// Requests that may be live on one link.
@@ -39,4 +40,5 @@ pub use socket::{Address, Listener, SocketReader, SocketWriter, connect, socket_
 pub(crate) use socket::{Limited, Shutter};
 pub(crate) use stdio::claim_stdio;
 pub use trace::{TraceFormat, trace};
+pub(crate) use transit::Source;
 pub use writer::FrameWriter;

@@ -57,8 +57,7 @@ impl Host {
         inner.router.starting(link);
         slot.state.lock().run = Run::Starting(link);
         inner.start(&slot, link)?;
-        inner.slots.lock().push(slot);
-        inner.changed();
+        inner.offer(slot);
         Ok(())
     }
 
@@ -66,8 +65,7 @@ impl Host {
     pub fn add_lazy(&self, command: &Command, manifest: &Manifest) {
         let inner = self.inner();
         let slot = Slot::new(command.label(), Some(command.clone()), manifest.json(), Run::Idle);
-        inner.slots.lock().push(Arc::new(slot));
-        inner.changed();
+        inner.offer(Arc::new(slot));
     }
 
     /// Offers a cartridge that runs already, over any transport.
@@ -85,11 +83,10 @@ impl Host {
         inner.router.starting(link);
         let slot = Arc::new(Slot::new(label.to_owned(), None, Json::Null, Run::Starting(link)));
         let role = inner.role(&slot, link);
-        let options = &inner.options.engine;
-        let peer = attach_for(label, reader, writer, options, &inner.owed, role);
+        let options = inner.engine_options();
+        let peer = attach_for(label, reader, writer, &options, &inner.owed, role);
         inner.started(&slot, link, peer)?;
-        inner.slots.lock().push(slot);
-        inner.changed();
+        inner.offer(slot);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use super::pulse::Behind;
 use crate::account::Explanation;
 use crate::engine::{EngineOptions, Health, Peer, beat, spawn_for};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, Limits};
+use crate::frame::{FlowKey, Frame, Limits, NetworkPolicy};
 use crate::link::{spawn_quiet, tell_losses};
 use crate::model::accounting::DropReason;
 use crate::model::relay::may_join;
@@ -48,6 +48,8 @@ pub(super) struct HostCore {
     pub(super) owed: Arc<Owed>,
     clock: Watched<Clock>,
     pub(super) state: Watched<Option<Bytes>>,
+    /// What the switch allows on the network, once it has said so.
+    policy: Mutex<Option<NetworkPolicy>>,
     /// The thread that asks the cartridges whether they live is there.
     watched: AtomicBool,
 }
@@ -76,6 +78,7 @@ impl HostCore {
             owed: Arc::default(),
             clock: Watched::new(Clock::default()),
             state: Watched::new(None),
+            policy: Mutex::new(None),
             watched: AtomicBool::new(false),
         });
         tell_losses(&core.router.counters, "host", &core.options.engine.health.on_loss);
@@ -139,6 +142,22 @@ impl HostCore {
             .map_err(|e| Error::new(ErrorKind::Io, format!("no thread to watch on: {e}")))
     }
 
+    /// How a cartridge is started now: by the host's options, with the policy of the switch once there is one.
+    pub(super) fn engine_options(&self) -> EngineOptions {
+        let mut options = self.options.engine.clone();
+        options.policy = self.policy.lock().unwrap_or(options.policy);
+        options
+    }
+
+    /// The switch says what may be done on the network: so it is for those who run, and who will.
+    pub(super) fn set_policy(&self, policy: NetworkPolicy) {
+        *self.policy.lock() = Some(policy);
+        let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+        for (_, peer) in slots.iter().filter_map(|slot| slot.peer()) {
+            let _gone = peer.set_policy(policy); // told by its reader
+        }
+    }
+
     pub(super) fn number(&self) -> LinkId {
         self.next_link.fetch_add(1, Ordering::Relaxed)
     }
@@ -151,6 +170,15 @@ impl HostCore {
         });
     }
 
+    /// Offers a cartridge. One that comes after the host was closed is closed too.
+    pub(super) fn offer(&self, slot: Arc<Slot>) {
+        self.slots.lock().push(slot);
+        match self.clock.with(|clock| clock.over) {
+            true => self.close(),
+            false => self.changed(),
+        }
+    }
+
     pub(super) fn role(self: &Arc<Self>, slot: &Arc<Slot>, link: LinkId) -> Box<dyn Role> {
         Box::new(Link { host: Arc::downgrade(self), slot: Arc::clone(slot), link })
     }
@@ -159,7 +187,7 @@ impl HostCore {
     pub(super) fn start(self: &Arc<Self>, slot: &Arc<Slot>, link: LinkId) -> Result<(), Error> {
         let Some(command) = &slot.command else { return Err(was_closed()) };
         let role = self.role(slot, link);
-        let peer = spawn_for(command, &self.options.engine, &self.owed, role);
+        let peer = spawn_for(command, &self.engine_options(), &self.owed, role);
         self.started(slot, link, peer)
     }
 
@@ -179,6 +207,13 @@ impl HostCore {
             Ok(peer) => {
                 let manifest = serde_json::from_str(&peer.manifest_json()).unwrap_or(Json::Null);
                 let mut state = slot.state.lock();
+                if let Run::Gone(reason) = &state.run {
+                    let reason = reason.clone(); // the host was closed meanwhile
+                    drop(state);
+                    drop(peer); // closes it
+                    self.router.gone(link, &reason);
+                    return Err(reason);
+                }
                 state.caps = peer.caps().to_vec();
                 state.manifest = manifest;
                 // A switch routes to a running cartridge only with its pools.
@@ -189,6 +224,10 @@ impl HostCore {
                 state.started_once = true;
                 state.run = Run::Running(link, peer.clone());
                 drop(state);
+                let policy = *self.policy.lock();
+                if let Some(policy) = policy {
+                    let _gone = peer.set_policy(policy); // it may have changed while this one was started
+                }
                 self.router.add(link, peer.connection());
                 if let Some(reason) = peer.dead() {
                     self.cartridge_gone(slot, link, &reason); // it died before it was entered
@@ -347,6 +386,8 @@ impl HostCore {
                 Err(_) => now().saturating_duration_since(told) >= NEWS,
             };
             self.stop_idle();
+            let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+            slots.iter().for_each(|slot| self.settle(slot)); // its last request may have been taken back
             let uplink = self.uplink.lock().clone();
             if let (true, Some(uplink)) = (due, uplink) {
                 told = now();

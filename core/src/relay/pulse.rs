@@ -16,9 +16,13 @@ use crate::sync::Arc;
 /// Those who are asked, by name.
 pub(super) type Behind = Vec<(String, Arc<Connection>)>;
 
+/// The longest that those behind are asked for: the asker says how long it waits, and may say anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Answers a probe. Who asks what stands still is answered by a thread of its own, since those behind
-/// are asked first; they get three quarters of the time that the asker has. `behind` says who they are, and
-/// what is known here.
+/// are asked first; they get three quarters of the time that the asker has. One who asks again and again,
+/// and does not wait for the answers, is told of its losses alone. `behind` says who they are, and what is
+/// known here.
 pub(super) fn answer(
     connection: &Arc<Connection>,
     probe: &Frame,
@@ -32,13 +36,16 @@ pub(super) fn answer(
         losses.overruns,
         Bytes::from_static(b"{}"),
     );
-    let Some(patience) = probe.meta_u64(EXPLAIN) else {
+    let asked = probe.meta_u64(EXPLAIN);
+    let (Some(patience), Some(place)) = (asked, asked.and_then(|_| connection.place())) else {
         return connection.wire().lanes.control(reply);
     };
     let ((behind, mut told), connection) = (behind(), Arc::clone(connection));
+    let patience = PATIENCE.min(Duration::from_millis(patience / 4 * 3));
     let spawned = spawn_quiet("explain", move || {
-        told.add(explain(&behind, Duration::from_millis(patience / 4 * 3)));
+        told.add(explain(&behind, patience));
         reply.set_meta(EXPLAIN, Bytes::from(told.to_json().to_string()));
+        drop(place); // before the answer: who has it may ask again
         let _gone = connection.wire().lanes.control(reply); // a dead link has nobody to tell
     });
     drop(spawned); // without a thread the asker hears nothing, and says so

@@ -142,10 +142,7 @@ impl Role for Uplink {
             // Requests are routed here, or the switch is of a make that does not tell.
             self.joining.tell(Ok(()));
         }
-        let slots: Vec<_> = host.slots.lock().iter().cloned().collect();
-        for (_, peer) in slots.iter().filter_map(|slot| slot.peer()) {
-            let _gone = peer.set_policy(policy); // told by its reader
-        }
+        host.set_policy(policy);
         Ok(())
     }
 

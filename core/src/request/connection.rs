@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Side};
 use super::names::check_names;
+use super::places::{Place, Places};
 use super::standing;
 use super::table::{Disposition, Refused, Table};
 use super::terminal::fitting;
@@ -14,7 +15,7 @@ use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, Version};
-use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS, fits};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS, Source, fits};
 use crate::model::accounting::fate_of;
 use crate::stream::Wire;
 use crate::sync::Arc;
@@ -72,6 +73,7 @@ pub(crate) struct Connection {
     dead: Watched<Option<Reason>>,
     /// Probes of ours, and the answers that nobody has fetched yet.
     probes: Watched<HashMap<MessageId, Option<Frame>>>,
+    places: Places,
 }
 
 impl Connection {
@@ -107,6 +109,7 @@ impl Connection {
             table,
             dead: Watched::new(None),
             probes: Watched::new(HashMap::new()),
+            places: Places::default(),
         });
         let _ = slot.set(Arc::downgrade(&connection));
         Ok(connection)
@@ -168,6 +171,11 @@ impl Connection {
             drop(asked);
             answer
         }
+    }
+
+    /// A place for a thread that answers a question of the peer, if one is free.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.places.take()
     }
 
     /// Everything of the live requests that stands still; of those in a queue, in which order.
@@ -391,23 +399,28 @@ impl Connection {
     }
 
     /// Passes on a frame of somebody else's request, in the order in which they are passed. Never
-    /// waits: what a relay holds is bounded by the windows at both ends (L11).
+    /// waits: what a relay holds is bounded by the windows at both ends (L11), and by the share that each
+    /// `source` has of the places for what costs no credit. A relay's own frame has none.
     ///
     /// A CANCEL whose REQ has not been written yet takes it back: the answer is [`Passed::Undone`],
     /// and nobody at the other end will ever answer it.
-    pub(crate) fn pass(&self, frame: Frame) -> Result<Passed, Reason> {
+    pub(crate) fn pass(&self, frame: Frame, source: Option<Source>) -> Result<Passed, Reason> {
         let lanes = &self.wire.lanes;
-        match frame.frame_type {
-            FrameType::Cancel => {
-                return lanes.cancel(frame).map(|begun| match begun {
+        let kind = frame.frame_type;
+        if kind == FrameType::Cancel && !lanes.take_back(frame.flow_key()) {
+            return Ok(Passed::Undone);
+        }
+        match (kind, source) {
+            (FrameType::Log, _) => lanes.log(frame)?,
+            (FrameType::Chunk, _) => lanes.passed_chunk(frame)?,
+            (_, Some(source)) => {
+                return lanes.passed(frame, source).map(|fits| match fits {
                     true => Passed::On,
-                    false => Passed::Undone,
+                    false => Passed::Crowded,
                 });
             }
-            FrameType::Log => lanes.log(frame)?,
-            FrameType::Chunk => lanes.passed_chunk(frame)?,
-            kind if kind.is_flow() => lanes.flow(frame)?,
-            _ => lanes.control(frame)?,
+            (_, None) if kind.is_flow() => lanes.flow(frame)?,
+            (_, None) => lanes.control(frame)?,
         }
         Ok(Passed::On)
     }
@@ -459,6 +472,8 @@ pub(crate) enum Passed {
     On,
     /// It took back a request that had not been written yet.
     Undone,
+    /// It was not let in: too much of its source waits there.
+    Crowded,
 }
 
 impl Drop for Connection {

@@ -8,6 +8,7 @@ mod exchange;
 mod keeper;
 mod limit;
 mod names;
+mod places;
 mod refused;
 mod standing;
 mod table;

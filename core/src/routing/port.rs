@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::error::{Error, ErrorKind, Reason};
+use crate::error::Reason;
 use crate::frame::{FlowKey, Frame, FrameType};
+use crate::link::Source;
 use crate::request::{Connection, Passed};
 use crate::sync::Arc;
 
@@ -16,11 +17,11 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    /// Sends a frame off. Never waits, and may be called under any lock unless it is a CANCEL.
-    pub(crate) fn pass(&mut self, frame: Frame) -> Result<Passed, Reason> {
+    /// Sends a frame of `source` off. Never waits, and may be called under any lock unless it is a CANCEL.
+    pub(crate) fn pass(&mut self, frame: Frame, source: Source) -> Result<Passed, Reason> {
         match self {
-            Port::Starting(waiting) => waiting.push(frame),
-            Port::Live(connection) => connection.pass(frame),
+            Port::Starting(waiting) => Ok(waiting.push(frame)),
+            Port::Live(connection) => connection.pass(frame, Some(source)),
         }
     }
 }
@@ -34,27 +35,24 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Takes a frame in. A CANCEL takes back what waits of its request, and answers
-    /// [`Passed::Undone`] if that was all of it.
-    pub(crate) fn push(&mut self, frame: Frame) -> Result<Passed, Reason> {
+    /// Takes a frame in, unless as many wait as may. A CANCEL takes back what waits of its request, and
+    /// answers [`Passed::Undone`] if that was all of it.
+    pub(crate) fn push(&mut self, frame: Frame) -> Passed {
         if frame.frame_type == FrameType::Cancel {
             let flow = frame.flow_key();
             self.frames.retain(|waiting| waiting.flow_key() != flow);
             self.uncredited =
                 self.frames.iter().filter(|f| f.frame_type != FrameType::Chunk).count();
-            return Ok(Passed::Undone);
+            return Passed::Undone;
         }
         if frame.frame_type != FrameType::Chunk {
             if self.uncredited >= WAITING {
-                return Err(Error::new(
-                    ErrorKind::LimitReached,
-                    format!("{WAITING} frames wait for a cartridge that is being started"),
-                ));
+                return Passed::Crowded;
             }
             self.uncredited += 1;
         }
         self.frames.push_back(frame);
-        Ok(Passed::On)
+        Passed::On
     }
 
     /// How many frames wait, by the ids that they carry.
@@ -84,10 +82,10 @@ mod tests {
     fn a_cancel_takes_back_its_request_alone() {
         let mut waiting = Waiting::default();
         for n in 1..=3 {
-            assert_eq!(waiting.push(req(n)), Ok(Passed::On));
+            assert_eq!(waiting.push(req(n)), Passed::On);
         }
         let cancel = Frame::cancel(MessageId::Uint(2), None, false);
-        assert_eq!(waiting.push(cancel), Ok(Passed::Undone));
+        assert_eq!(waiting.push(cancel), Passed::Undone);
         let left: Vec<_> = waiting.into_frames().map(|frame| frame.id).collect();
         assert_eq!(left, [MessageId::Uint(1), MessageId::Uint(3)]);
     }
@@ -96,9 +94,8 @@ mod tests {
     fn what_no_window_bounds_is_bounded_by_a_count() {
         let mut waiting = Waiting::default();
         for _ in 0..WAITING {
-            waiting.push(req(1)).expect("it fits");
+            assert_eq!(waiting.push(req(1)), Passed::On);
         }
-        let refused = waiting.push(req(1)).expect_err("full");
-        assert_eq!(refused.kind(), ErrorKind::LimitReached);
+        assert_eq!(waiting.push(req(1)), Passed::Crowded);
     }
 }

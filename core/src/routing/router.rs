@@ -13,6 +13,7 @@ use super::tally::Way;
 use crate::account::{Cause, Counters, Standing, StandingRequest, in_line};
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Version};
+use crate::link::Source;
 use crate::model::accounting::DropReason;
 use crate::model::disposition::Disposition;
 use crate::model::phase::Phase;
@@ -65,7 +66,7 @@ impl Router {
         if let Some(Port::Starting(waiting)) = before {
             for frame in waiting.into_frames() {
                 // Under the lock, so that nothing overtakes. A dead connection tells it by itself.
-                let _gone = connection.pass(frame);
+                let _gone = connection.pass(frame, None);
             }
         }
     }
@@ -75,15 +76,15 @@ impl Router {
         self.state.lock().ports.insert(link, Port::Starting(Waiting::default()));
     }
 
-    /// Sends a frame off by `link`. Never waits.
-    fn pass(&self, link: LinkId, frame: Frame) -> Result<Passed, Reason> {
+    /// Sends a frame off by `link`, of `source` or this relay's own. Never waits.
+    fn pass(&self, link: LinkId, frame: Frame, source: Option<Source>) -> Result<Passed, Reason> {
         let mut state = self.state.lock();
         let connection = match state.port(link)? {
-            Port::Starting(waiting) => return waiting.push(frame),
+            Port::Starting(waiting) => return Ok(waiting.push(frame)),
             Port::Live(connection) => Arc::clone(connection),
         };
         drop(state);
-        connection.pass(frame)
+        connection.pass(frame, source)
     }
 
     /// Looks at the routes.
@@ -158,9 +159,12 @@ impl Router {
         };
         match entered {
             Ok(()) => {
+                let source = (link, frame.routing_id);
                 (frame.id, frame.routing_id) = (server.flow.id, server.flow.routing_id);
-                if let Err(reason) = self.pass(server.link, frame) {
-                    self.fail(asker, Ending::MasterDied, &reason);
+                match self.pass(server.link, frame, Some(source)) {
+                    Ok(Passed::Crowded) => self.fail(asker, Ending::Err, &crowded()),
+                    Ok(Passed::On | Passed::Undone) => {}
+                    Err(reason) => self.fail(asker, Ending::MasterDied, &reason),
                 }
             }
             Err(Refused::Live) => {
@@ -203,12 +207,18 @@ impl Router {
         if ending.is_some() {
             state.routes.answered(asker);
         }
+        let source = (link, frame.routing_id);
         let mut frame = frame;
         if frame.is_terminal() {
             // Under the lock, so that a switch beyond hears the ends of a call in the order in which they
             // are noted here: it drops what comes behind the handler's.
             (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
-            let _gone = state.port(to.link).and_then(|port| port.pass(frame));
+            let passed = state.port(to.link).and_then(|port| port.pass(frame, source));
+            if passed == Ok(Passed::Crowded) {
+                drop(state);
+                self.abort(asker, Ending::Err, &crowded());
+                return Ok(());
+            }
             if let Some(ending) = ending {
                 // The terminal is on its way before the state goes (L6).
                 state.routes.end(asker, ending, now());
@@ -236,7 +246,7 @@ impl Router {
             return Ok(());
         }
         for child in kin {
-            self.cancel_child(child, &frame);
+            self.cancel_child(child, &frame, Some(source));
         }
         (frame.id, frame.routing_id) = (to.flow.id, to.flow.routing_id);
         let (chunks, bytes) = self.waiting(to.link, &frame);
@@ -244,11 +254,12 @@ impl Router {
             self.unread(asker, to, &frame);
             return Ok(());
         }
-        // A connection that is gone tells everybody itself.
-        if self.pass(to.link, frame) == Ok(Passed::Undone) {
+        match self.pass(to.link, frame, Some(source)) {
             // The handler never hears of it, so nobody else will answer.
-            let message = "the request was cancelled before it was handed on";
-            self.fail(asker, Ending::Cancelled, &Error::new(ErrorKind::Cancelled, message));
+            Ok(Passed::Undone) => self.fail(asker, Ending::Cancelled, &undone()),
+            Ok(Passed::Crowded) => self.abort(asker, Ending::Err, &crowded()),
+            // A connection that is gone tells everybody itself.
+            Ok(Passed::On) | Err(_) => {}
         }
         Ok(())
     }
@@ -303,7 +314,7 @@ impl Router {
     fn unread(&self, asker: End, to: End, chunk: &Frame) {
         self.counters.drop_frame(DropReason::Unread, FrameType::Chunk.name());
         if let Some(Port::Live(connection)) = self.state.lock().ports.get(&to.link) {
-            connection.wire().lanes.discard(to.flow);
+            let _begun = connection.wire().lanes.take_back(to.flow);
         }
         let stream = chunk.stream_id.as_deref().unwrap_or_default();
         let message = format!(
@@ -349,9 +360,9 @@ impl Router {
         };
         let cancel = cancel(route.server.flow, reason);
         for child in kin {
-            self.cancel_child(child, &cancel);
+            self.cancel_child(child, &cancel, None);
         }
-        let _gone = self.pass(route.server.link, cancel); // a dead one has nobody to tell
+        let _gone = self.pass(route.server.link, cancel, None); // a dead one has nobody to tell
         self.answer(asker, reason);
     }
 
@@ -367,20 +378,31 @@ impl Router {
     fn answer(&self, asker: End, reason: &Reason) {
         let FlowKey { id, routing_id } = asker.flow;
         let err = Frame::err(id, routing_id, reason.code(), reason.class(), text(reason));
-        let _gone = self.pass(asker.link, err); // a dead one has nobody to tell
+        let _gone = self.pass(asker.link, err, None); // a dead one has nobody to tell
     }
 
     /// The request whose handler asked for `child` is cancelled: so is the child (L17).
-    fn cancel_child(&self, child: End, why: &Frame) {
+    fn cancel_child(&self, child: End, why: &Frame, source: Option<Source>) {
         let found = self.state.lock().routes.find(child).map(|(_, route)| route.server);
         let Some(server) = found else { return };
         let mut cancel = Frame::cancel(server.flow.id, server.flow.routing_id, false);
         cancel.meta.clone_from(&why.meta);
-        if self.pass(server.link, cancel) == Ok(Passed::Undone) {
-            let message = "the request was cancelled before it was handed on";
-            self.fail(child, Ending::Cancelled, &Error::new(ErrorKind::Cancelled, message));
+        match self.pass(server.link, cancel, source) {
+            Ok(Passed::Undone) => self.fail(child, Ending::Cancelled, &undone()),
+            Ok(Passed::Crowded) => self.abort(child, Ending::Err, &crowded()),
+            Ok(Passed::On) | Err(_) => {}
         }
     }
+}
+
+fn undone() -> Reason {
+    Error::new(ErrorKind::Cancelled, "the request was cancelled before it was handed on")
+}
+
+/// Who sends more than is read fails its own request, and no link that others use too.
+fn crowded() -> Reason {
+    let message = "too many frames of this sender wait for an end that does not read them yet";
+    Error::new(ErrorKind::LimitReached, message)
 }
 
 fn cancel(flow: FlowKey, reason: &Reason) -> Frame {
@@ -398,4 +420,48 @@ fn text(reason: &Reason) -> &str {
 
 fn gone() -> Reason {
     Error::new(ErrorKind::PeerDied, "the connection it was to go by is gone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::MessageId;
+
+    /// A cartridge that is being started has room for so many frames. What finds none fails its request, and
+    /// is not left out of it.
+    #[test]
+    fn what_finds_no_room_before_a_cartridge_runs_fails_its_request() {
+        let (router, id) = (Router::default(), |n: u64| MessageId::Uint(n));
+        router.starting(1);
+        let mut opened = 0;
+        loop {
+            let frame = Frame::req(id(opened), None, "cap:x", "application/cbor");
+            let flow = frame.flow_key();
+            let to = Destination { link: 1, flow, cap: "cap:x".into(), is_peer: false, window: 1 };
+            router.open(0, frame, to);
+            if router.load(1) as u64 == opened {
+                break; // this one was refused
+            }
+            opened += 1;
+        }
+        let live = |n| {
+            let asker = End { link: 0, flow: FlowKey::new(id(n), None) };
+            router.with(|routes| routes.get(asker).is_some())
+        };
+        let frames = [
+            Frame::stream_start(id(0), None, "in", "media:"),
+            Frame::end(id(1), None),
+            Frame::stream_end(id(2), None, "in", Some(0)),
+        ];
+        for (n, frame) in (0..).zip(frames) {
+            assert!(live(n));
+            assert!(router.relay(0, frame).is_ok());
+            assert!(!live(n), "request {n}");
+            // Its REQ waits no longer: there is room for one frame of another.
+            let start = Frame::stream_start(id(n + 10), None, "in", "media:");
+            assert!(router.relay(0, start).is_ok());
+            assert!(live(n + 10));
+        }
+        assert_eq!(router.load(1) as u64, opened - 3);
+    }
 }
