@@ -1,30 +1,7 @@
-import Foundation
 import Sluicegate
 
-private typealias Line = Flow<Piece, Piece, NotUsed>
-
-/// Junction scripts: real joins and forks with lines of stages on either side, between probes, on a scope
-/// without threads.
-struct JunctionRunner {
-  /// A publisher, and what the script has done with it.
-  private struct Above {
-    let probe: Publisher<Piece>
-    var next: UInt64
-    var ended: String?
-
-    mutating func finish(_ first: Bool, _ how: String) -> String {
-      if first { ended = ended ?? how }
-      return first ? "yes" : "no"
-    }
-  }
-
-  /// A subscriber, and what it received in this step.
-  private struct Below {
-    let probe: Subscriber<Piece>
-    var delivered: [String] = []
-    var terminal: String?
-  }
-
+/// Junction scripts: real joins and forks with lines of stages on either side, between probes.
+struct JunctionRunner: Player {
   /// What a script says of its lines.
   private struct Plan {
     var junction: String
@@ -39,7 +16,7 @@ struct JunctionRunner {
       try head.done()
     }
 
-    private static func line(_ json: Any) throws -> [Any] {
+    static func line(_ json: Any) throws -> [Any] {
       guard let line = json as? [Any] else { throw ReplayFailure("no line: \(json)") }
       return line
     }
@@ -47,12 +24,10 @@ struct JunctionRunner {
 
   private static let forks: Set = ["broadcast", "balance", "partition"]
 
-  private let scope: Scope
+  private var probes: Probes
   private let plan: Plan
   /// The name under which the junction's own counters are shown: nothing else here bears it.
   private let name: String
-  private var above: [Above]
-  private var below: [Below]
 
   /// Replays a script in the order that `seed` decides, which must not show; as another junction, if one
   /// is named.
@@ -63,15 +38,11 @@ struct JunctionRunner {
     var plan = try Plan(script)
     plan.junction = other ?? plan.junction
     var runner = try JunctionRunner(plan, seed)
-    for (index, step) in script.steps.enumerated() {
-      do { try await runner.step(step) } catch let failure as ReplayFailure {
-        throw failure.at("step \(index)")
-      }
-    }
+    try await runner.replay(script.steps)
   }
 
   private init(_ plan: Plan, _ seed: UInt64) throws {
-    scope = try Scope.stepped("junction", seed: seed)
+    let scope = try Scope.stepped("junction", seed: seed)
     self.plan = plan
     let sources = try plan.inputs.enumerated().map { try Self.source($0.element, at: $0.offset) }
     let sinks = try plan.outputs.enumerated().map { try Self.sink($0.element, at: $0.offset) }
@@ -88,8 +59,7 @@ struct JunctionRunner {
       let (all, subscriber) = try join.toMat(sinks[0]) { ($0, $1) }.run(on: scope)
       (publishers, subscribers) = (all, [subscriber])
     }
-    above = publishers.enumerated().map { Above(probe: $0.element, next: UInt64($0.offset) * 1000) }
-    below = subscribers.map { Below(probe: $0) }
+    probes = Probes(scope, publishers, subscribers)
   }
 
   private static func place(_ side: String, _ line: Int, _ place: Int) -> String {
@@ -102,7 +72,7 @@ struct JunctionRunner {
   ) throws -> Source<Piece, Publisher<Piece>> {
     let probe = try Source<Piece, Publisher<Piece>>.probe()
     return try told.enumerated().reduce(probe) { source, one in
-      source.via(try PipelineRunner.stage(one.element, place("in", line, one.offset)))
+      source.via(try Line.scripted(one.element, place("in", line, one.offset)))
     }
   }
 
@@ -110,7 +80,7 @@ struct JunctionRunner {
   private static func sink(_ told: [Any], at line: Int) throws -> Sink<Piece, Subscriber<Piece>> {
     let probe = Sink<Piece, Subscriber<Piece>>.probe()
     return try told.enumerated().reversed().reduce(probe) { sink, one in
-      try PipelineRunner.stage(one.element, place("out", line, one.offset)).to(sink)
+      try Line.scripted(one.element, place("out", line, one.offset)).to(sink)
     }
   }
 
@@ -144,142 +114,37 @@ struct JunctionRunner {
     }
   }
 
-  /// Runs everything until it is quiet, taking what comes.
-  private mutating func settle() async throws {
-    var came = true
-    while came {
-      scope.settle()
-      came = false
-      for index in below.indices {
-        while let event = try await below[index].probe.event(within: .zero) {
-          came = true
-          switch event {
-          case .next(let piece): below[index].delivered.append(piece.text)
-          case .complete: below[index].terminal = "completed"
-          case .error: below[index].terminal = "failed"
-          }
-        }
-      }
-    }
-    for index in above.indices where above[index].probe.control.isOver {
-      above[index].ended = above[index].ended ?? "cancelled"
-    }
+  mutating func play(_ op: String, _ step: inout Fields) async throws -> String {
+    try await probes.play(op, op == "start" ? 0 : step.number("who"), &step)
   }
 
-  private mutating func step(_ json: Any) async throws {
-    var step = try Fields(json)
-    let op = try step.text("op")
-    let came = try await play(op, &step)
-    try await settle()
-    let expected = try step.take("answer")
-    if let sent = expected as? [String: Any] {
-      var fields = Fields(sent)
-      let wanted = (try fields.text("sent"), try fields.optionalText("refused"))
-      try fields.done()
-      try same("answer", "\(wanted)", came)
-    } else {
-      try same("answer", (expected as? String) ?? "null", came)
+  mutating func compare(_ state: inout Fields) throws {
+    let (above, below) = (try state.list("publishers"), try state.list("subscribers"))
+    try same("publishers", probes.above.count, above.count)
+    try same("subscribers", probes.below.count, below.count)
+    for (index, json) in above.enumerated() {
+      var told = try Fields(json)
+      try Self.at("publisher \(index)") { try probes.above[index].compare(&told) }
+      try told.done()
     }
-    var state = Fields(try step.object("state"))
-    try step.done()
-    try compareEnds(&state)
-    try compareCounters(&state)
-    try state.done()
-  }
-
-  private mutating func play(_ op: String, _ step: inout Fields) async throws -> String {
-    if op == "start" { return "null" }
-    let who = Int(try step.number("who"))
-    guard who < (["request", "cancel"].contains(op) ? below.count : above.count) else {
-      throw ReplayFailure("there is no number \(who)")
+    for (index, json) in below.enumerated() {
+      var told = try Fields(json)
+      try Self.at("subscriber \(index)") { try probes.below[index].compare(&told) }
+      try told.done()
     }
-    switch op {
-    case "request": _ = try? below[who].probe.request(try step.number("n"))
-    case "cancel": below[who].probe.cancel()
-    case "next": return try await send(who, try step.number("k"))
-    case "complete": return above[who].finish(above[who].probe.sendComplete(), "completed")
-    case "fail":
-      let failed = above[who].probe.sendError(SluicegateError(.io, "the script says so"))
-      return above[who].finish(failed, "failed")
-    default: throw ReplayFailure("unknown op \(op)")
-    }
-    return "null"
-  }
-
-  private mutating func send(_ who: Int, _ most: UInt64) async throws -> String {
-    var (sent, refused): (UInt64, String?) = (0, nil)
-    while sent < most, refused == nil {
-      switch above[who].probe.control.tryOffer(.number(above[who].next)) {
-      case .enqueued:
-        sent += 1
-        above[who].next += 1
-        try await settle()
-      case nil: refused = "no_demand"
-      default: refused = "closed"
-      }
-    }
-    return "\(("\(sent)", refused))"
-  }
-
-  /// Who stands at the ends of the lines.
-  private mutating func compareEnds(_ state: inout Fields) throws {
-    let publishers = try state.list("publishers")
-    try same("publishers", "\(publishers.count)", "\(above.count)")
-    for (index, json) in publishers.enumerated() {
-      var fields = try Fields(json)
-      let one = above[index]
-      let demand = one.ended == nil ? one.probe.control.demand : 0
-      try same("publisher \(index): demand", try fields.text("demand"), "\(demand)")
-      try same(
-        "publisher \(index): ended", try fields.optionalText("ended") ?? "null", one.ended ?? "null")
-      try fields.done()
-    }
-    let subscribers = try state.list("subscribers")
-    try same("subscribers", "\(subscribers.count)", "\(below.count)")
-    for (index, json) in subscribers.enumerated() {
-      var fields = try Fields(json)
-      let wanted = try fields.list("delivered").map(Piece.text).joined(separator: " ")
-      try same(
-        "subscriber \(index): delivered", wanted, below[index].delivered.joined(separator: " "))
-      try same(
-        "subscriber \(index): terminal", try fields.optionalText("terminal") ?? "null",
-        below[index].terminal ?? "null")
-      try fields.done()
-      (below[index].delivered, below[index].terminal) = ([], nil)
-    }
-  }
-
-  private func compareCounters(_ state: inout Fields) throws {
-    let running = Dictionary(grouping: scope.stages(), by: \.name)
-    let counters = { (view: StageView?) in
-      "\(view?.downstream ?? 0) \(view?.upstream ?? 0) \(view?.held ?? 0)"
-    }
-    let wanted = { (json: Any) in
-      var fields = try Fields(json)
-      let text = "\(try fields.text("owed")) \(try fields.text("asked")) \(try fields.text("held"))"
-      try fields.done()
-      return text
-    }
-    let own = running[name]?.map(counters) ?? []
-    let told = try state.list("junction").map(wanted)
-    try same("junction", told.joined(separator: ", "), own.joined(separator: ", "))
+    let seen = probes.seen()
+    try same("junction", seen[name] ?? [], state.list("junction").map(Counters.init))
     for (key, side, lines) in [("inputs", "in", plan.inputs), ("outputs", "out", plan.outputs)] {
-      let told = try state.list(key)
-      try same(key, "\(told.count)", "\(lines.count)")
-      for (line, json) in told.enumerated() {
-        let stages = json as? [Any] ?? []
-        try same("\(side) \(line)", "\(stages.count)", "\(lines[line].count)")
-        for (index, one) in stages.enumerated() {
-          let name = Self.place(side, line, index)
-          try same(name, try wanted(one), counters(running[name]?.first))
+      let came = lines.enumerated().map { line in
+        line.element.indices.map { place in
+          seen[Self.place(side, line.offset, place)]?.first ?? Counters()
         }
       }
+      try same(key, came, state.list(key).map { try Plan.line($0).map(Counters.init) })
     }
   }
 
-  private func same(_ what: String, _ expected: String, _ came: String) throws {
-    guard expected == came else {
-      throw ReplayFailure("\(what): expected \(expected), came \(came)")
-    }
+  private static func at(_ place: String, _ compare: () throws -> Void) throws {
+    do { try compare() } catch let failure as ReplayFailure { throw failure.at(place) }
   }
 }
