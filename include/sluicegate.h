@@ -93,9 +93,10 @@
 /** How structs that may grow begin: with their size, and zero for every default. */
 #define SLUICE_LIMITS_INIT { (uint32_t)sizeof(sluice_limits), 0, 0, 0, 0 }
 #define SLUICE_ENGINE_OPTIONS_INIT \
-  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0, 0, 0, 0, false, false, 0 }
+  { (uint32_t)sizeof(sluice_engine_options), 0, SLUICE_LIMITS_INIT, 0, 0, 0, 0, 0, false, false, 0, \
+    false }
 #define SLUICE_SWITCH_OPTIONS_INIT \
-  { (uint32_t)sizeof(sluice_switch_options), 0, SLUICE_LIMITS_INIT, 0 }
+  { (uint32_t)sizeof(sluice_switch_options), 0, SLUICE_LIMITS_INIT, 0, NULL, false }
 #define SLUICE_HOST_OPTIONS_INIT { (uint32_t)sizeof(sluice_host_options), NULL, 0 }
 #define SLUICE_START_OPTIONS_INIT { (uint32_t)sizeof(sluice_start_options), false, false, NULL, 0 }
 #define SLUICE_STREAM_STATS_INIT { (uint32_t)sizeof(sluice_stream_stats), false, 0, 0, 0, 0, 0 }
@@ -1014,7 +1015,7 @@ typedef struct {
    */
   int64_t stall_ms;
   /**
-   * Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
+   * Notices of stalls are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
    */
   bool stalls_to_stderr;
   /**
@@ -1026,6 +1027,10 @@ typedef struct {
    * The version of the protocol that cartridges are spoken to in: 4, 5 or 6; 0: 6.
    */
   uint32_t protocol;
+  /**
+   * Warnings of what was lost are not written to stderr. sluice_engine_next_loss has them all the same.
+   */
+  bool quiet_losses;
 } sluice_engine_options;
 
 /**
@@ -1159,6 +1164,36 @@ typedef struct {
 } sluice_feed_meta;
 
 /**
+ * Says which offered cap serves a cap that is asked for.
+ *
+ * `serves` is called by the reading threads of a switch, on several at once, with no lock of the library
+ * held: for each request, and for each cap that a host offers until one serves. It may call whatever does
+ * not wait, on its own switch too. It may not wait, which would hold up the connection that asks, nor throw
+ * or jump out. `release` runs exactly once for every matcher that was handed over: when the switch and the
+ * last thread of it are gone, on any thread, maybe after sluice_switch_release has returned. So `ctx` must
+ * not own a reference of its own switch, which would never go then.
+ */
+typedef struct {
+  /**
+   * Handed to both functions.
+   */
+  void *ctx;
+  /**
+   * Whether `offered` serves a request for `asked`, which goes on under the offered one then. Not NULL.
+   * Both are borrowed for the time of the call, and end with a NUL.
+   */
+  bool (*serves)(void *ctx,
+                 const char *offered,
+                 size_t offered_len,
+                 const char *asked,
+                 size_t asked_len);
+  /**
+   * Frees what `ctx` stands for. May be NULL.
+   */
+  void (*release)(void *ctx);
+} sluice_matcher;
+
+/**
  * How a switch works. Begin with SLUICE_SWITCH_OPTIONS_INIT.
  */
 typedef struct {
@@ -1179,6 +1214,15 @@ typedef struct {
    * limit.
    */
   int64_t join_timeout_ms;
+  /**
+   * Which offered cap serves a cap that is asked for; copied. NULL: one with the same tags, in any
+   * order.
+   */
+  const sluice_matcher *matcher;
+  /**
+   * Warnings of what was lost are not written to stderr. sluice_switch_next_loss has them all the same.
+   */
+  bool quiet_losses;
 } sluice_switch_options;
 
 /**
@@ -1835,6 +1879,28 @@ sluice_status sluice_op_take_input(const sluice_op *op, sluice_input **out);
  * threads  one at a time on one operation; does not wait
  */
 sluice_status sluice_op_take_request(const sluice_op *op, sluice_request **out);
+
+/**
+ * Takes the result of an operation that answered SLUICE_OK: a cartridge that was started or attached to.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+ *          taken already | SLUICE_FORKED
+ * threads  one at a time on one operation; does not wait
+ */
+sluice_status sluice_op_take_peer(const sluice_op *op,
+                                  sluice_peer **out);
+
+/**
+ * Takes the result of an operation that answered SLUICE_OK: a cartridge that is connected to its host.
+ *
+ * out      yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+ *          taken already | SLUICE_FORKED
+ * threads  one at a time on one operation; does not wait
+ */
+sluice_status sluice_op_take_session(const sluice_op *op,
+                                     sluice_session **out);
 
 /**
  * Takes the result of an operation that answered SLUICE_OK: how a call ended.
@@ -3438,6 +3504,16 @@ sluice_status sluice_cartridge_limits(const sluice_cartridge *cartridge,
                                       const sluice_limits *limits);
 
 /**
+ * Keeps warnings of what is lost from stderr, in what is served from now on. sluice_cartridge_next_loss
+ * has them all the same.
+ *
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_cartridge_quiet_losses(const sluice_cartridge *cartridge,
+                                            bool quiet);
+
+/**
  * Sets what serves a cap when the cartridge is run.
  *
  * handler  copied; its release function runs exactly once, also if this call fails
@@ -4646,10 +4722,12 @@ sluice_status sluice_item_feed_meta(const sluice_item *item,
  * Makes a switch that nobody is connected to. Callers take it for one large cartridge: they attach
  * an engine to a connection of it. Credit is end to end (L11).
  *
- * options  NULL: the defaults; begin with SLUICE_SWITCH_OPTIONS_INIT
+ * options  NULL: the defaults; begin with SLUICE_SWITCH_OPTIONS_INIT. The release function of its
+ *          matcher runs exactly once, also if this call fails
  * out      the switch, yours to release
  * err      may be NULL
- * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: also for options whose size is not set, of which nothing
+ *          is read, and for a matcher without a function
  * threads  any number at once; does not wait
  */
 sluice_status sluice_switch_new(const sluice_switch_options *options,
@@ -5023,27 +5101,6 @@ sluice_status sluice_explanation_of(const char *json,
                                     sluice_item **out);
 
 /**
- * Waits for the next stall notice, an explanation. 16 are kept, the oldest makes room.
- *
- * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
- * out         an item of kind SLUICE_ITEM_TEXT, yours to release
- * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
- * threads     any number at once; waits; not from inside a waker
- */
-sluice_status sluice_engine_next_stall(const sluice_engine *engine,
-                                       int64_t timeout_ms,
-                                       sluice_item **out);
-
-/**
- * The same as an operation; sluice_op_take_item has the result.
- *
- * out      the operation, yours to release
- * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
- * threads  any number at once; does not wait
- */
-sluice_status sluice_engine_next_stall_start(const sluice_engine *engine, sluice_op **out);
-
-/**
  * Opens a control socket, by which others of the same user ask what an engine does.
  *
  * address  unix:PATH or a path with a /; NULL: where `sluicegate explain PID` looks for this process
@@ -5173,6 +5230,307 @@ sluice_status sluice_trace(const char *place,
                            size_t place_len,
                            bool json,
                            sluice_error **err);
+
+/**
+ * Waits for the next stall notice, an explanation. 16 are kept, the oldest makes room.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_engine_next_stall(const sluice_engine *engine,
+                                       int64_t timeout_ms,
+                                       sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_next_stall_start(const sluice_engine *engine, sluice_op **out);
+
+/**
+ * Waits for the next notice of what was lost: frames of one type that were dropped for one reason, or
+ * that came after the end of their request, since the last notice of them. JSON: severity ("warning" for
+ * what was dropped, "debug" for what came late, which is benign), party, reason, frame_type, count, total.
+ * There is one a second at most for each reason and type; 64 are kept, the oldest makes room.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_engine_next_loss(const sluice_engine *engine,
+                                      int64_t timeout_ms,
+                                      sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_next_loss_start(const sluice_engine *engine, sluice_op **out);
+
+/**
+ * The same for a switch.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         as sluice_engine_next_loss has it: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_switch_next_loss(const sluice_switch *relay,
+                                      int64_t timeout_ms,
+                                      sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_next_loss_start(const sluice_switch *relay, sluice_op **out);
+
+/**
+ * The same for a host.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         as sluice_engine_next_loss has it: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_host_next_loss(const sluice_host *host, int64_t timeout_ms, sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_next_loss_start(const sluice_host *host, sluice_op **out);
+
+/**
+ * The same for a cartridge, over all that is served with it, before and after as well.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * out         as sluice_engine_next_loss has it: an item of kind SLUICE_ITEM_TEXT, yours to release
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_cartridge_next_loss(const sluice_cartridge *cartridge,
+                                         int64_t timeout_ms,
+                                         sluice_item **out);
+
+/**
+ * The same as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_cartridge_next_loss_start(const sluice_cartridge *cartridge, sluice_op **out);
+
+/**
+ * sluice_cartridge_serve_stdio as an operation; sluice_op_take_session has the result. It takes stdin and
+ * stdout over at its first poll. One that is released while it waits goes on aside until the host says
+ * something or closes, and the session that it makes is closed.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  one; does not wait
+ */
+sluice_status sluice_cartridge_serve_stdio_start(const sluice_cartridge *cartridge,
+                                                 sluice_op **out);
+
+/**
+ * sluice_cartridge_serve_fds as an operation; sluice_op_take_session has the result. One that is released
+ * while it waits goes on aside until the host says something or closes, and the session that it makes is
+ * closed.
+ *
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * out                the operation, yours to release
+ * returns            SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; does not wait
+ */
+sluice_status sluice_cartridge_serve_fds_start(const sluice_cartridge *cartridge,
+                                               int read_fd,
+                                               int write_fd,
+                                               sluice_op **out);
+
+/**
+ * sluice_engine_spawn as an operation; sluice_op_take_peer has the result. One that is released while it waits
+ * goes on aside, and the peer that it makes is closed.
+ *
+ * command  borrowed, as it is now
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_spawn_start(const sluice_engine *engine,
+                                        const sluice_command *command,
+                                        sluice_op **out);
+
+/**
+ * sluice_engine_attach as an operation; sluice_op_take_peer has the result. One that is released while it waits
+ * goes on aside, and the peer that it makes is closed.
+ *
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * out                the operation, yours to release
+ * returns            SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; does not wait
+ */
+sluice_status sluice_engine_attach_start(const sluice_engine *engine,
+                                         int read_fd,
+                                         int write_fd,
+                                         sluice_op **out);
+
+/**
+ * sluice_engine_connect as an operation; sluice_op_take_peer has the result. One that is released while it waits
+ * goes on aside, and the peer that it makes is closed.
+ *
+ * address  unix:PATH, tcp:HOST:PORT or a path with a /
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_connect_start(const sluice_engine *engine,
+                                          const char *address,
+                                          size_t address_len,
+                                          sluice_op **out);
+
+/**
+ * sluice_engine_explain as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_engine_explain_start(const sluice_engine *engine, sluice_op **out);
+
+/**
+ * sluice_switch_attach as an operation. One that is released while it waits goes on aside: the newcomer may join yet.
+ *
+ * name               for people
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * out                the operation, yours to release
+ * returns            SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; does not wait
+ */
+sluice_status sluice_switch_attach_start(const sluice_switch *relay,
+                                         const char *name,
+                                         size_t name_len,
+                                         int read_fd,
+                                         int write_fd,
+                                         sluice_op **out);
+
+/**
+ * sluice_switch_caller as an operation; sluice_op_take_peer has the result. One that is released while it waits
+ * goes on aside, and the peer that it makes is closed.
+ *
+ * engine   has the peer
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_caller_start(const sluice_switch *relay,
+                                         const sluice_engine *engine,
+                                         sluice_op **out);
+
+/**
+ * sluice_switch_explain as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_switch_explain_start(const sluice_switch *relay, sluice_op **out);
+
+/**
+ * sluice_host_add as an operation. One that is released while it waits goes on aside: the cartridge may be offered yet.
+ *
+ * command  borrowed, as it is now
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_add_start(const sluice_host *host,
+                                    const sluice_command *command,
+                                    sluice_op **out);
+
+/**
+ * sluice_host_attach as an operation. One that is released while it waits goes on aside: the cartridge may be offered yet.
+ *
+ * label              for people, and for sluice_host_retire
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * out                the operation, yours to release
+ * returns            SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; does not wait
+ */
+sluice_status sluice_host_attach_start(const sluice_host *host,
+                                       const char *label,
+                                       size_t label_len,
+                                       int read_fd,
+                                       int write_fd,
+                                       sluice_op **out);
+
+/**
+ * sluice_host_join as an operation. One at a time on one host. One that is released while it waits goes on
+ * aside: the host may join yet.
+ *
+ * read_fd, write_fd  taken over and closed, also if this call fails; may be equal
+ * out                the operation, yours to release
+ * returns            SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads            any number at once; does not wait
+ */
+sluice_status sluice_host_join_start(const sluice_host *host,
+                                     int read_fd,
+                                     int write_fd,
+                                     sluice_op **out);
+
+/**
+ * sluice_host_join_at as an operation. One at a time on one host. One that is released while it waits goes on
+ * aside: the host may join yet.
+ *
+ * address  unix:PATH, tcp:HOST:PORT or a path with a /
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_join_at_start(const sluice_host *host,
+                                        const char *address,
+                                        size_t address_len,
+                                        sluice_op **out);
+
+/**
+ * sluice_host_explain as an operation; sluice_op_take_item has the result.
+ *
+ * out      the operation, yours to release
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_host_explain_start(const sluice_host *host, sluice_op **out);
+
+/**
+ * sluice_control_ask as an operation; sluice_op_take_item has the result.
+ *
+ * target    a process number in digits, unix:PATH, or a path with a /
+ * question  "explain" or "stats"
+ * out       the operation, yours to release
+ * returns   SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_IO: there is no folder of this user's own
+ * threads   any number at once; does not wait
+ */
+sluice_status sluice_control_ask_start(const char *target,
+                                       size_t target_len,
+                                       const char *question,
+                                       size_t question_len,
+                                       sluice_op **out);
 
 /**
  * Makes an empty list.

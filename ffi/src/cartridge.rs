@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
 use libc::{c_char, c_int};
+use sluicegate::engine::Losses;
 use sluicegate::{Error, ErrorKind};
 
 use crate::border;
@@ -16,6 +17,7 @@ use crate::guard::{Fail, block, guard, guard_with};
 use crate::handle::{self, object};
 use crate::limits::{self, Limits};
 use crate::manifest::Manifest;
+use crate::notices;
 use crate::op::{self, Op, Outcome};
 use crate::request::Request;
 use crate::status::{self, Status};
@@ -25,12 +27,14 @@ use crate::sync::Mutex;
 pub struct Cartridge {
     manifest: sluicegate::Manifest,
     setup: Mutex<Setup>,
+    losses: Losses,
 }
 object!(Cartridge = 13);
 
 #[derive(Default)]
 struct Setup {
     limits: sluicegate::Limits,
+    quiet_losses: bool,
     handlers: HashMap<String, Arc<Callback>>,
 }
 
@@ -39,6 +43,10 @@ pub struct Session(sluicegate::Session);
 object!(Session = 14);
 
 impl Session {
+    pub(crate) fn new(session: sluicegate::Session) -> Self {
+        Session(session)
+    }
+
     pub(crate) fn session(&self) -> &sluicegate::Session {
         &self.0
     }
@@ -113,8 +121,15 @@ fn detail(fail: Fail) -> Error {
 }
 
 impl Cartridge {
-    fn bare(&self) -> sluicegate::Cartridge {
-        sluicegate::Cartridge::new(self.manifest.clone()).limits(self.setup.lock().limits)
+    pub(crate) fn bare(&self) -> sluicegate::Cartridge {
+        let setup = self.setup.lock();
+        sluicegate::Cartridge::new(self.manifest.clone())
+            .limits(setup.limits)
+            .on_loss(notices::on_loss(&self.losses, setup.quiet_losses))
+    }
+
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
     }
 
     fn with_handlers(&self) -> sluicegate::Cartridge {
@@ -139,7 +154,8 @@ pub unsafe extern "C" fn sluice_cartridge_new(
 ) -> Status {
     guard(|| {
         let manifest = handle::get(manifest)?.manifest();
-        border::put_new(out, Cartridge { manifest, setup: Mutex::default() })
+        let (setup, losses) = (Mutex::default(), Losses::default());
+        border::put_new(out, Cartridge { manifest, setup, losses })
     })
 }
 
@@ -173,6 +189,22 @@ pub unsafe extern "C" fn sluice_cartridge_limits(
 ) -> Status {
     guard(|| {
         handle::get(cartridge)?.setup.lock().limits = limits::read(limits)?;
+        Ok(())
+    })
+}
+
+/// Keeps warnings of what is lost from stderr, in what is served from now on. sluice_cartridge_next_loss
+/// has them all the same.
+///
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+/// threads  any number at once; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_cartridge_quiet_losses(
+    cartridge: *const Cartridge,
+    quiet: bool,
+) -> Status {
+    guard(|| {
+        handle::get(cartridge)?.setup.lock().quiet_losses = quiet;
         Ok(())
     })
 }

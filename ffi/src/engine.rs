@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use libc::{c_char, c_int};
-use sluicegate::engine::Stalls;
 use sluicegate::{NetworkPolicy, Version};
 
 use crate::border::{self, Growing};
@@ -12,6 +11,7 @@ use crate::error::ErrorObject;
 use crate::guard::{Fail, guard, guard_with};
 use crate::handle::{self, object};
 use crate::limits::Limits;
+use crate::notices::{self, Notices};
 use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
 use crate::status::Status;
@@ -20,7 +20,7 @@ use crate::sync::Mutex;
 /// A host of cartridges.
 pub struct Engine {
     engine: sluicegate::Engine,
-    stalls: Stalls,
+    notices: Notices,
 }
 object!(Engine = 19);
 
@@ -29,8 +29,8 @@ impl Engine {
         &self.engine
     }
 
-    pub(crate) fn stalls(&self) -> &Stalls {
-        &self.stalls
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
     }
 }
 
@@ -90,13 +90,15 @@ pub struct EngineOptions {
     /// Milliseconds that a stream may stand still before there is a notice of it: a sender without
     /// credit or room, or values that nobody reads; 0 or negative: there are none.
     pub stall_ms: i64,
-    /// Notices are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
+    /// Notices of stalls are written to stderr. Otherwise they are kept for sluice_engine_next_stall.
     pub stalls_to_stderr: bool,
     /// A cartridge may call the caps of the cartridges of this engine, its own included. Otherwise such
     /// calls are refused with SLUICE_NO_HANDLER.
     pub peer_calls: bool,
     /// The version of the protocol that cartridges are spoken to in: 4, 5 or 6; 0: 6.
     pub protocol: u32,
+    /// Warnings of what was lost are not written to stderr. sluice_engine_next_loss has them all the same.
+    pub quiet_losses: bool,
 }
 
 // SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
@@ -121,13 +123,16 @@ pub(crate) fn millis(millis: i64, default: Duration) -> Duration {
     }
 }
 
-/// Options handed in, and what collects the stall notices.
+/// Options handed in; `notices` collects what they ask for.
 pub(crate) fn options(
     options: *const EngineOptions,
-    stalls: &Stalls,
+    notices: &Notices,
 ) -> Result<sluicegate::EngineOptions, Fail> {
     let mut ours = sluicegate::EngineOptions::default();
-    let Some(theirs) = border::sized(options)? else {
+    let theirs = border::sized(options)?;
+    let quiet = theirs.is_some_and(|theirs| theirs.quiet_losses);
+    ours.health.on_loss = notices::on_loss(&notices.losses, quiet);
+    let Some(theirs) = theirs else {
         return Ok(ours);
     };
     ours.limits = theirs.limits.limits();
@@ -143,7 +148,7 @@ pub(crate) fn options(
         health.stall = Some(millis(theirs.stall_ms, Duration::MAX));
     }
     if !theirs.stalls_to_stderr {
-        health.on_stall = stalls.hears();
+        health.on_stall = notices.stalls.hears();
     }
     ours.peer_calls = theirs.peer_calls;
     if theirs.protocol > 0 {
@@ -169,9 +174,9 @@ pub unsafe extern "C" fn sluice_engine_new(
     err: *mut *mut ErrorObject,
 ) -> Status {
     guard_with(err, || {
-        let stalls = Stalls::default();
-        let engine = sluicegate::Engine::new(self::options(options, &stalls)?);
-        border::put_new(out, Engine { engine, stalls })
+        let notices = Notices::default();
+        let engine = sluicegate::Engine::new(self::options(options, &notices)?);
+        border::put_new(out, Engine { engine, notices })
     })
 }
 

@@ -70,9 +70,15 @@ mod call;
 
 mod feed;
 
+mod matcher;
+
 mod relay;
 
 mod report;
+
+mod told;
+
+mod aside;
 
 mod flow;
 
@@ -83,4 +89,6 @@ mod fail;
 mod fork;
 mod guard;
 mod handle;
+mod notices;
+mod served;
 mod sync;

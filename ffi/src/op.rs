@@ -14,6 +14,7 @@ use crate::error::ErrorObject;
 use crate::flow::element::Held;
 use crate::guard::{Fail, contain, guard, guard_with};
 use crate::handle::{self, object};
+use crate::served::Served;
 use crate::status::Status;
 use crate::sync::{self, Condvar, Mutex};
 use crate::waker::{self, Ringer};
@@ -26,6 +27,8 @@ pub(crate) enum Outcome {
     Items(Vec<sluicegate::Item>),
     Input(InputStream),
     Request(sluicegate::Request),
+    Peer(sluicegate::Peer),
+    Session(Served),
     Terminal(sluicegate::Terminal),
     Event(sluicegate::Event),
     Reason(Error),

@@ -1,9 +1,10 @@
 //! `sluice_switch`, `sluice_host`: relays.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use libc::{c_char, c_int};
-use sluicegate::engine::Stalls;
+use sluicegate::engine::Losses;
 use sluicegate::{Address, Value};
 
 use crate::border::{self, Growing};
@@ -16,27 +17,43 @@ use crate::item::Item;
 use crate::item::put_text;
 use crate::limits::Limits;
 use crate::manifest::Manifest;
+use crate::matcher::{Matcher, Matching};
+use crate::notices::{self, Notices};
 use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
 use crate::status::Status;
 
 /// A relay between hosts, which offer caps, and callers.
-pub struct Switch(sluicegate::Switch);
+pub struct Switch {
+    relay: sluicegate::Switch,
+    losses: Losses,
+}
 object!(Switch = 41);
 
 impl Switch {
     pub(crate) fn relay(&self) -> &sluicegate::Switch {
-        &self.0
+        &self.relay
+    }
+
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
     }
 }
 
 /// Cartridges that are offered to a switch.
-pub struct Host(sluicegate::Host);
+pub struct Host {
+    host: sluicegate::Host,
+    losses: Losses,
+}
 object!(Host = 42);
 
 impl Host {
     pub(crate) fn host(&self) -> &sluicegate::Host {
-        &self.0
+        &self.host
+    }
+
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
     }
 }
 
@@ -53,6 +70,11 @@ pub struct SwitchOptions {
     /// Milliseconds that a newcomer may take until it has proved who it is; 0: 10 000, negative: no
     /// limit.
     pub join_timeout_ms: i64,
+    /// Which offered cap serves a cap that is asked for; copied. NULL: one with the same tags, in any
+    /// order.
+    pub matcher: *const Matcher,
+    /// Warnings of what was lost are not written to stderr. sluice_switch_next_loss has them all the same.
+    pub quiet_losses: bool,
 }
 
 // SAFETY: a C struct of plain fields that begins with its size; all zero is a value of it.
@@ -78,10 +100,12 @@ unsafe impl Growing for HostOptions {}
 /// Makes a switch that nobody is connected to. Callers take it for one large cartridge: they attach
 /// an engine to a connection of it. Credit is end to end (L11).
 ///
-/// options  NULL: the defaults; begin with SLUICE_SWITCH_OPTIONS_INIT
+/// options  NULL: the defaults; begin with SLUICE_SWITCH_OPTIONS_INIT. The release function of its
+///          matcher runs exactly once, also if this call fails
 /// out      the switch, yours to release
 /// err      may be NULL
-/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: also for options whose size is not set, of which nothing
+///          is read, and for a matcher without a function
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_switch_new(
@@ -91,12 +115,19 @@ pub unsafe extern "C" fn sluice_switch_new(
 ) -> Status {
     guard_with(err, || {
         let mut ours = sluicegate::SwitchOptions::default();
-        if let Some(theirs) = border::sized(options)? {
+        let theirs = border::sized(options)?;
+        if let Some(matcher) = theirs.and_then(|theirs| Matching::take(theirs.matcher)) {
+            ours.matcher = Arc::new(matcher.checked()?);
+        }
+        let losses = Losses::default();
+        let quiet = theirs.is_some_and(|theirs| theirs.quiet_losses);
+        ours.on_loss = notices::on_loss(&losses, quiet);
+        if let Some(theirs) = theirs {
             ours.limits = theirs.limits.limits();
             ours.policy = Policy::policy(theirs.policy)?;
             ours.join_timeout = millis(theirs.join_timeout_ms, ours.join_timeout);
         }
-        border::put_new(out, Switch(sluicegate::Switch::new(ours)))
+        border::put_new(out, Switch { relay: sluicegate::Switch::new(ours), losses })
     })
 }
 
@@ -136,7 +167,7 @@ pub unsafe extern "C" fn sluice_switch_listen(
 ) -> Status {
     guard_with(err, || {
         let address: Address = border::text(address, address_len)?.parse()?;
-        let place = handle::get(relay)?.0.listen(&address)?;
+        let place = handle::get(relay)?.relay.listen(&address)?;
         if out.is_null() { Ok(()) } else { put_text(out, place.to_string()) }
     })
 }
@@ -162,7 +193,7 @@ pub unsafe extern "C" fn sluice_switch_attach(
     guard_with(err, || {
         let (reader, writer) = files(read_fd, write_fd)?;
         let name = border::text(name, name_len)?;
-        let relay = handle::get(relay)?.0.clone();
+        let relay = handle::get(relay)?.relay.clone();
         Ok(relay.attach(name, reader, writer)?)
     })
 }
@@ -184,7 +215,7 @@ pub unsafe extern "C" fn sluice_switch_caller(
 ) -> Status {
     guard_with(err, || {
         border::need(out)?;
-        let relay = handle::get(relay)?.0.clone();
+        let relay = handle::get(relay)?.relay.clone();
         let engine = handle::get(engine)?.engine().clone();
         border::put_new(out, Peer::new(relay.caller(&engine)?))
     })
@@ -222,7 +253,7 @@ pub unsafe extern "C" fn sluice_engine_connect(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_switch_caps(relay: *const Switch, out: *mut *mut Item) -> Status {
-    guard(|| put_text(out, serde_json::json!(handle::get(relay)?.0.caps()).to_string()))
+    guard(|| put_text(out, serde_json::json!(handle::get(relay)?.relay.caps()).to_string()))
 }
 
 /// Gives every host something to keep. The switch does not look into it.
@@ -238,7 +269,7 @@ pub unsafe extern "C" fn sluice_switch_set_state(
     state_len: usize,
     err: *mut *mut ErrorObject,
 ) -> Status {
-    guard_with(err, || Ok(handle::get(relay)?.0.set_state(border::bytes(state, state_len)?)?))
+    guard_with(err, || Ok(handle::get(relay)?.relay.set_state(border::bytes(state, state_len)?)?))
 }
 
 /// What goes through it, and what was lost, as JSON.
@@ -248,7 +279,7 @@ pub unsafe extern "C" fn sluice_switch_set_state(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_switch_stats(relay: *const Switch, out: *mut *mut Item) -> Status {
-    guard(|| put_text(out, handle::get(relay)?.0.stats().to_string()))
+    guard(|| put_text(out, handle::get(relay)?.relay.stats().to_string()))
 }
 
 /// Says who waits for whom in the hosts, their cartridges and the callers, which are asked.
@@ -263,7 +294,7 @@ pub unsafe extern "C" fn sluice_switch_explain(
 ) -> Status {
     guard(|| {
         border::need(out)?;
-        let relay = handle::get(relay)?.0.clone();
+        let relay = handle::get(relay)?.relay.clone();
         put_text(out, relay.explain().to_json().to_string())
     })
 }
@@ -275,7 +306,7 @@ pub unsafe extern "C" fn sluice_switch_explain(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_switch_close(relay: *const Switch) -> Status {
     guard(|| {
-        handle::get(relay)?.0.close();
+        handle::get(relay)?.relay.close();
         Ok(())
     })
 }
@@ -295,11 +326,15 @@ pub unsafe extern "C" fn sluice_host_new(
 ) -> Status {
     guard_with(err, || {
         let mut ours = sluicegate::HostOptions::default();
-        if let Some(theirs) = border::sized(options)? {
-            ours.engine = engine::options(theirs.engine, &Stalls::default())?;
+        let notices = Notices::default();
+        let theirs = border::sized(options)?;
+        let engine = theirs.map_or(std::ptr::null(), |theirs| theirs.engine);
+        ours.engine = engine::options(engine, &notices)?;
+        if let Some(theirs) = theirs {
             ours.idle = (theirs.idle_ms > 0).then(|| millis(theirs.idle_ms, Duration::MAX));
         }
-        border::put_new(out, Host(sluicegate::Host::new(ours)?))
+        let Notices { losses, .. } = notices;
+        border::put_new(out, Host { host: sluicegate::Host::new(ours)?, losses })
     })
 }
 
@@ -337,7 +372,7 @@ pub unsafe extern "C" fn sluice_host_add(
 ) -> Status {
     guard_with(err, || {
         let command = handle::get(command)?.command();
-        let host = handle::get(host)?.0.clone();
+        let host = handle::get(host)?.host.clone();
         Ok(host.add(&command)?)
     })
 }
@@ -357,7 +392,7 @@ pub unsafe extern "C" fn sluice_host_add_lazy(
     guard(|| {
         let (command, manifest) =
             (handle::get(command)?.command(), handle::get(manifest)?.manifest());
-        handle::get(host)?.0.add_lazy(&command, &manifest);
+        handle::get(host)?.host.add_lazy(&command, &manifest);
         Ok(())
     })
 }
@@ -382,7 +417,7 @@ pub unsafe extern "C" fn sluice_host_attach(
     guard_with(err, || {
         let (reader, writer) = files(read_fd, write_fd)?;
         let label = border::text(label, label_len)?;
-        let host = handle::get(host)?.0.clone();
+        let host = handle::get(host)?.host.clone();
         Ok(host.attach(label, reader, writer)?)
     })
 }
@@ -403,7 +438,7 @@ pub unsafe extern "C" fn sluice_host_join(
 ) -> Status {
     guard_with(err, || {
         let (reader, writer) = files(read_fd, write_fd)?;
-        let host = handle::get(host)?.0.clone();
+        let host = handle::get(host)?.host.clone();
         Ok(host.join(reader, writer)?)
     })
 }
@@ -423,7 +458,7 @@ pub unsafe extern "C" fn sluice_host_join_at(
 ) -> Status {
     guard_with(err, || {
         let address: Address = border::text(address, address_len)?.parse()?;
-        let host = handle::get(host)?.0.clone();
+        let host = handle::get(host)?.host.clone();
         Ok(host.join_at(&address)?)
     })
 }
@@ -443,7 +478,7 @@ pub unsafe extern "C" fn sluice_host_retire(
 ) -> Status {
     guard(|| {
         let label = border::text(label, label_len)?;
-        border::put_opt(found, handle::get(host)?.0.retire(label));
+        border::put_opt(found, handle::get(host)?.host.retire(label));
         Ok(())
     })
 }
@@ -455,7 +490,7 @@ pub unsafe extern "C" fn sluice_host_retire(
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_host_state(host: *const Host, out: *mut *mut Item) -> Status {
-    guard(|| match handle::get(host)?.0.state() {
+    guard(|| match handle::get(host)?.host.state() {
         Some(state) => border::put_new(out, Item::of(Value::Bytes(state))),
         None => border::put(out, std::ptr::null_mut()),
     })
@@ -468,7 +503,7 @@ pub unsafe extern "C" fn sluice_host_state(host: *const Host, out: *mut *mut Ite
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_host_stats(host: *const Host, out: *mut *mut Item) -> Status {
-    guard(|| put_text(out, handle::get(host)?.0.stats().to_string()))
+    guard(|| put_text(out, handle::get(host)?.host.stats().to_string()))
 }
 
 /// Says who waits for whom in the cartridges, which are asked.
@@ -480,7 +515,7 @@ pub unsafe extern "C" fn sluice_host_stats(host: *const Host, out: *mut *mut Ite
 pub unsafe extern "C" fn sluice_host_explain(host: *const Host, out: *mut *mut Item) -> Status {
     guard(|| {
         border::need(out)?;
-        let host = handle::get(host)?.0.clone();
+        let host = handle::get(host)?.host.clone();
         put_text(out, host.explain().to_json().to_string())
     })
 }
@@ -492,7 +527,7 @@ pub unsafe extern "C" fn sluice_host_explain(host: *const Host, out: *mut *mut I
 /// threads  any number at once; does not wait
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_host_dead(host: *const Host, out: *mut *mut ErrorObject) -> Status {
-    guard(|| error::put_reason(out, handle::get(host)?.0.dead()))
+    guard(|| error::put_reason(out, handle::get(host)?.host.dead()))
 }
 
 /// Waits until it is no longer connected to its switch; at once if it never was.
@@ -504,7 +539,7 @@ pub unsafe extern "C" fn sluice_host_dead(host: *const Host, out: *mut *mut Erro
 pub unsafe extern "C" fn sluice_host_left_start(host: *const Host, out: *mut *mut Op) -> Status {
     guard(|| {
         border::need(out)?;
-        let left = handle::get(host)?.0.left();
+        let left = handle::get(host)?.host.left();
         op::start_with(out, async move { Ok(left.await) }, Outcome::Reason)
     })
 }
@@ -516,7 +551,7 @@ pub unsafe extern "C" fn sluice_host_left_start(host: *const Host, out: *mut *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sluice_host_close(host: *const Host) -> Status {
     guard(|| {
-        handle::get(host)?.0.close();
+        handle::get(host)?.host.close();
         Ok(())
     })
 }

@@ -1,4 +1,4 @@
-//! `sluice_control`, statistics, explanations and stall notices: what a process says of itself.
+//! `sluice_control`, statistics and explanations: what a process says of itself.
 
 use std::sync::Arc;
 
@@ -6,16 +6,14 @@ use libc::c_char;
 use sluicegate::account::Explanation;
 use sluicegate::control::{self, Question, Report};
 use sluicegate::link::TraceFormat;
-use sluicegate::{Error, Value};
 
 use crate::border::{self, Text};
 use crate::cartridge::Session;
 use crate::engine::Engine;
 use crate::error::ErrorObject;
-use crate::guard::{Fail, block, guard, guard_with};
+use crate::guard::{Fail, guard, guard_with};
 use crate::handle::{self, object};
 use crate::item::{Item, put_text};
-use crate::op::{self, Op, Outcome};
 use crate::peer::Peer;
 use crate::relay::{Host, Switch};
 use crate::status::Status;
@@ -131,49 +129,6 @@ pub unsafe extern "C" fn sluice_explanation_of(
         let request = border::text(request, request_len)?;
         let told = explanation(json, json_len)?.of_request(request);
         put_text(out, told.to_json().to_string())
-    })
-}
-
-async fn next_stall(
-    next: impl Future<Output = Explanation> + Send,
-) -> Result<sluicegate::Item, Error> {
-    let value = Value::Text(next.await.to_json().to_string());
-    Ok(sluicegate::Item { value, meta: None })
-}
-
-/// Waits for the next stall notice, an explanation. 16 are kept, the oldest makes room.
-///
-/// timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
-/// out         an item of kind SLUICE_ITEM_TEXT, yours to release
-/// returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
-/// threads     any number at once; waits; not from inside a waker
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluice_engine_next_stall(
-    engine: *const Engine,
-    timeout_ms: i64,
-    out: *mut *mut Item,
-) -> Status {
-    guard(|| {
-        border::need(out)?;
-        let next = handle::get(engine)?.stalls().next();
-        border::put_new(out, Item::new(block(next_stall(next), timeout_ms)?))
-    })
-}
-
-/// The same as an operation; sluice_op_take_item has the result.
-///
-/// out      the operation, yours to release
-/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
-/// threads  any number at once; does not wait
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluice_engine_next_stall_start(
-    engine: *const Engine,
-    out: *mut *mut Op,
-) -> Status {
-    guard(|| {
-        border::need(out)?;
-        let next = handle::get(engine)?.stalls().next();
-        op::start_with(out, next_stall(next), Outcome::Item)
     })
 }
 

@@ -2,12 +2,14 @@
 
 use crate::border;
 use crate::call::{Event, Terminal};
+use crate::cartridge::Session;
 use crate::error::{self, ErrorObject};
 use crate::guard::guard;
 use crate::handle;
 use crate::input::Input;
 use crate::item::{Item, Items};
 use crate::op::{Op, Outcome};
+use crate::peer::Peer;
 use crate::request::Request;
 use crate::status::Status;
 
@@ -80,6 +82,42 @@ pub unsafe extern "C" fn sluice_op_take_request(op: *const Op, out: *mut *mut Re
             other => Err(other),
         })?;
         border::put_new(out, Request::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: a cartridge that was started or attached to.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_peer(op: *const Op, out: *mut *mut Peer) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Peer(peer) => Ok(peer),
+            other => Err(other),
+        })?;
+        border::put_new(out, Peer::new(taken))
+    })
+}
+
+/// Takes the result of an operation that answered SLUICE_OK: a cartridge that is connected to its host.
+///
+/// out      yours to release
+/// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT: it has not answered, holds something else, or was
+///          taken already | SLUICE_FORKED
+/// threads  one at a time on one operation; does not wait
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sluice_op_take_session(op: *const Op, out: *mut *mut Session) -> Status {
+    guard(|| {
+        border::need(out)?;
+        let taken = handle::get(op)?.take_outcome(|outcome| match outcome {
+            Outcome::Session(session) => Ok(session),
+            other => Err(other),
+        })?;
+        border::put_new(out, Session::new(taken.take()))
     })
 }
 

@@ -91,7 +91,7 @@ static void a_peer_tells_its_caps(void) {
   sluice_error *dead = NULL;
   pair_open(&pair, NULL, test_cartridge());
   CHECK_OK(sluice_peer_cap_count(pair.peer, &count));
-  CHECK(count == 7); /* with the identity */
+  CHECK(count == 8); /* with the identity */
   for (i = 0; i < count; i++) {
     sluice_cap_info info = SLUICE_CAP_INFO_INIT;
     CHECK_OK(sluice_peer_cap(pair.peer, i, &info));
@@ -128,7 +128,7 @@ static void handlers_are_released_once(void) {
   CHECK_STATUS(SLUICE_INVALID_ARGUMENT,
                sluice_cartridge_handler(cartridge, CAP_ECHO, SLUICE_NUL, NULL));
   CHECK_OK(sluice_cartridge_release(cartridge));
-  CHECK(handler_releases() == before + 6);
+  CHECK(handler_releases() == before + 7);
 }
 
 /* Two cartridges in a chain, and the pull side of a cartridge: a session that hands out requests. */

@@ -27,6 +27,8 @@ extern const check_case process_cases[];
 extern const check_case feed_cases[];
 extern const check_case limit_cases[];
 extern const check_case relay_cases[];
+extern const check_case loss_cases[];
+extern const check_case matcher_cases[];
 extern const check_case flow_cases[];
 extern const check_case flow_stage_cases[];
 extern const check_case flow_more_cases[];
@@ -100,6 +102,8 @@ unsigned handler_releases(void);
 #define CAP_FOREVER "cap:forever;in=media:blob;out=media:blob"
 #define CAP_FAIL "cap:fail;in=media:blob;out=media:blob"
 #define CAP_TALK "cap:talk;in=media:blob;out=media:text"
+/* Says three things of which its caller keeps one. */
+#define CAP_CHATTER "cap:chatter;in=media:blob;out=media:blob"
 /* Reads one value, gives itself 300 ms while it waits for the next, and has no answer. */
 #define CAP_LIMITED "cap:limited;in=media:blob;out=media:blob"
 

@@ -103,7 +103,8 @@ int main(int argc, char **argv) {
                                             flow_cases, flow_stage_cases, flow_more_cases,
                                             flow_wire_cases, flow_expect_cases, flow_io_cases,
                                             flow_table_cases, flow_op_cases, flow_plan_cases,
-                                            flow_fault_cases, relay_cases, law_cases};
+                                            flow_fault_cases, relay_cases, loss_cases, matcher_cases,
+                                            law_cases};
   const char *filter = argc > 1 ? argv[1] : "";
   unsigned passed = 0, failed = 0;
   size_t i;

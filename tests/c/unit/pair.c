@@ -1,4 +1,6 @@
 /* The cartridge of these tests, and a host for it in the same process. */
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "check.h"
@@ -97,6 +99,24 @@ static sluice_status talk(void *ctx, const sluice_request *request, sluice_error
   return status;
 }
 
+static sluice_status chatter(void *ctx, const sluice_request *request, sluice_error **err) {
+  const size_t len = 700000; /* of one megabyte that is kept */
+  char *text = malloc(len);
+  sluice_status status = SLUICE_OK;
+  int said;
+  (void)ctx;
+  (void)err;
+  if (text == NULL) {
+    return SLUICE_LIMIT_REACHED;
+  }
+  memset(text, 'x', len);
+  for (said = 0; status == SLUICE_OK && said < 3; said++) {
+    status = sluice_request_log(request, "info", SLUICE_NUL, SLUICE_CLASS_USER, text, len);
+  }
+  free(text);
+  return status;
+}
+
 static sluice_status limited(void *ctx, const sluice_request *request, sluice_error **err) {
   sluice_input *input = NULL;
   sluice_item *item = NULL;
@@ -154,6 +174,7 @@ sluice_cartridge *test_cartridge(void) {
   add(manifest, CAP_FOREVER, false, true);
   add(manifest, CAP_FAIL, false, false);
   add(manifest, CAP_TALK, false, false);
+  add(manifest, CAP_CHATTER, false, false);
   add(manifest, CAP_LIMITED, false, false);
   CHECK_OK(sluice_cartridge_new(manifest, &cartridge));
   CHECK_OK(sluice_manifest_release(manifest));
@@ -162,6 +183,7 @@ sluice_cartridge *test_cartridge(void) {
   serve(cartridge, CAP_FOREVER, forever);
   serve(cartridge, CAP_FAIL, fail);
   serve(cartridge, CAP_TALK, talk);
+  serve(cartridge, CAP_CHATTER, chatter);
   serve(cartridge, CAP_LIMITED, limited);
   return cartridge;
 }

@@ -1,6 +1,7 @@
 /* Relays, and what a process says of itself: this program itself is the cartridge, as `--cartridge`. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -175,7 +176,103 @@ static void what_stands_still_is_told(void) {
   CHECK_OK(sluice_command_release(command));
 }
 
+/* Every wait of a relay has a form that is polled. */
+static void relays_join_as_operations(void) {
+  sluice_switch_options switch_options = SLUICE_SWITCH_OPTIONS_INIT;
+  sluice_host_options host_options = SLUICE_HOST_OPTIONS_INIT;
+  sluice_engine_options engine_options = SLUICE_ENGINE_OPTIONS_INIT;
+  sluice_switch *relay = NULL;
+  sluice_host *host = NULL;
+  sluice_engine *engine = NULL;
+  sluice_peer *peer = NULL;
+  sluice_command *command = own_command();
+  sluice_item *place = NULL;
+  sluice_item *item = NULL;
+  sluice_error *err = NULL;
+  sluice_op *op = NULL;
+  const char *address = NULL;
+  size_t address_len = 0;
+  switch_options.join_timeout_ms = WAIT_MS;
+  engine_options.handshake_timeout_ms = WAIT_MS;
+  engine_options.heartbeat_ms = -1;
+  host_options.engine = &engine_options;
+  CHECK_OK_ERR(sluice_switch_new(&switch_options, &relay, &err), err);
+  CHECK_OK_ERR(sluice_switch_listen(relay, "tcp:127.0.0.1:0", SLUICE_NUL, &place, &err), err);
+  CHECK_OK(sluice_item_text(place, &address, &address_len));
+  CHECK_OK_ERR(sluice_host_new(&host_options, &host, &err), err);
+  CHECK_OK(sluice_host_add_start(host, command, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_host_join_at_start(host, address, address_len, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_host_join_at_start(host, address, address_len, &op));
+  CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_op_wait(op, WAIT_MS, NULL));
+  CHECK_OK(sluice_op_release(op));
+  CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_host_join_start(host, -1, -1, &op));
+  CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_engine_connect_start(engine, "x", 1, &op));
+  CHECK_OK_ERR(sluice_engine_new(&engine_options, &engine, &err), err);
+  CHECK_OK(sluice_engine_connect_start(engine, address, address_len, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_take_peer(op, &peer));
+  CHECK_OK(sluice_op_release(op));
+  echo_through(peer);
+  CHECK_OK(sluice_peer_release(peer));
+  CHECK_OK(sluice_switch_caller_start(relay, engine, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_take_peer(op, &peer));
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_switch_explain_start(relay, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_take_item(op, &item));
+  CHECK(says(item, "\"standing\""));
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_host_explain_start(host, &op));
+  CHECK_OK_ERR(sluice_op_wait(op, WAIT_MS, &err), err);
+  CHECK_OK(sluice_op_take_item(op, &item));
+  CHECK(says(item, "\"standing\""));
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_control_ask_start("/no/such/socket", SLUICE_NUL, "stats", SLUICE_NUL, &op));
+  CHECK_STATUS(SLUICE_IO, sluice_op_wait(op, WAIT_MS, NULL));
+  CHECK_OK(sluice_op_release(op));
+  CHECK_OK(sluice_switch_close(relay));
+  CHECK_OK(sluice_host_close(host));
+  CHECK_OK(sluice_peer_release(peer));
+  CHECK_OK(sluice_engine_release(engine));
+  CHECK_OK(sluice_host_release(host));
+  CHECK_OK(sluice_switch_release(relay));
+  CHECK_OK(sluice_item_release(place));
+  CHECK_OK(sluice_command_release(command));
+}
+
+/* What is begun may be left behind: nobody has to wait for the other end. */
+static void a_handshake_that_is_given_up_holds_nobody_up(void) {
+  sluice_engine_options options = SLUICE_ENGINE_OPTIONS_INIT;
+  sluice_engine *engine = NULL;
+  sluice_error *err = NULL;
+  sluice_op *op = NULL;
+  sluice_peer *peer = NULL;
+  char end;
+  int silent[2], unasked[2];
+  options.handshake_timeout_ms = -1;
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, silent) == 0);
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, unasked) == 0);
+  CHECK_OK_ERR(sluice_engine_new(&options, &engine, &err), err);
+  CHECK_OK(sluice_engine_attach_start(engine, silent[0], silent[0], &op));
+  CHECK_STATUS(SLUICE_TIMED_OUT, sluice_op_wait(op, 0, NULL));
+  CHECK_STATUS(SLUICE_INVALID_ARGUMENT, sluice_op_take_peer(op, &peer));
+  CHECK_OK(sluice_op_release(op));
+  CHECK(close(silent[1]) == 0); /* which ends the handshake */
+  CHECK_OK(sluice_engine_attach_start(engine, unasked[0], unasked[0], &op));
+  CHECK_OK(sluice_op_release(op));
+  CHECK(read(unasked[1], &end, 1) == 0); /* closed, for nothing was begun */
+  CHECK(close(unasked[1]) == 0);
+  CHECK_OK(sluice_engine_release(engine));
+}
+
 const check_case relay_cases[] = {
+    {"relays_join_as_operations", relays_join_as_operations},
+    {"a_handshake_that_is_given_up_holds_nobody_up", a_handshake_that_is_given_up_holds_nobody_up},
     {"a_call_goes_through_a_switch_and_a_host", a_call_goes_through_a_switch_and_a_host},
     {"what_stands_still_is_told", what_stands_still_is_told},
     {NULL, NULL},
