@@ -7426,6 +7426,24 @@ sluice_status sluice_kill_switch_cancel(const sluice_kill_switch *handle,
                                         bool *out_first);
 
 /**
+ * Waits until the switch has nothing to end any more: what it stands in has ended, in whatever way.
+ *
+ * timeout_ms  milliseconds from now; 0 = do not wait, SLUICE_FOREVER = no limit
+ * returns     SLUICE_OK | SLUICE_TIMED_OUT | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads     any number at once; waits; not from inside a waker
+ */
+sluice_status sluice_kill_switch_ended(const sluice_kill_switch *handle, int64_t timeout_ms);
+
+/**
+ * The same as an operation.
+ *
+ * out      the operation, yours to release; it answers SLUICE_OK
+ * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED
+ * threads  any number at once; does not wait
+ */
+sluice_status sluice_kill_switch_ended_start(const sluice_kill_switch *handle, sluice_op **out);
+
+/**
  * Shares what comes with everybody who subscribes: each run of it gives a sluice_hub. While nobody
  * listens it holds the source.
  *

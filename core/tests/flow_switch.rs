@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use sluicegate::Error;
-use sluicegate::ErrorKind;
 use sluicegate::flow::{
-    EdgeOptions, Flow, HubOptions, HubPolicy, Offer, Scope, Sink, Source, Status,
+    EdgeOptions, Flow, HubOptions, HubPolicy, Offer, Scope, Sink, Source, Status, Switch,
 };
+use sluicegate::wait::block_on;
+use sluicegate::{Deadline, Error, ErrorKind};
 
 const SOON: Duration = Duration::from_secs(180);
 
@@ -49,6 +49,34 @@ fn a_switch_that_nobody_throws_changes_nothing() {
     let result = graph.run(&scope).expect("runs");
     scope.settle();
     assert_eq!(result.blocking_wait_timeout(SOON).expect("all"), [0, 1, 2, 3, 4]);
+}
+
+/// However a run ends: by itself, by its switch, by a failure, with its scope, or before it began.
+#[test]
+fn whoever_holds_a_switch_hears_that_there_is_nothing_to_end_any_more() -> Result<(), Error> {
+    let scope = Scope::stepped("test", 1);
+    let numbers = |source: Source<u64>, sink: Sink<u64, _>| {
+        source.via_mat(Flow::switch(), |_, switch| switch).to_mat(sink, both)
+    };
+    let graph = numbers(Source::single(1), Sink::collect());
+    let ((ends, _done), (again, _)) = (graph.run(&scope)?, graph.run(&scope)?);
+    let (cut, _) = numbers(Source::repeat(1), Sink::collect()).run(&scope)?;
+    let failing = Source::failed(Error::new(ErrorKind::Io, "gone"));
+    let (fails, _) = numbers(failing, Sink::collect()).run(&scope)?;
+    let waits = Source::<u64, _>::manual(EdgeOptions::default())
+        .via_mat(Flow::switch(), both)
+        .to_mat(Sink::ignore(), both);
+    let ((_manual, stopped), _) = waits.run(&scope)?;
+    let over = |switch: &Switch| block_on(switch.ended(), Deadline::after(Duration::ZERO)).is_ok();
+    assert!([&ends, &again, &cut, &fails, &stopped].into_iter().all(|switch| !over(switch)));
+    cut.cancel();
+    assert!(!over(&cut), "it has not been told yet");
+    scope.settle();
+    assert!([&ends, &again, &cut, &fails].into_iter().all(over));
+    assert!(!over(&stopped));
+    scope.shutdown(SOON)?;
+    assert!(over(&stopped));
+    Ok(())
 }
 
 /// Pending, success, failure, cancelled: which it is depends on how the run ended, not on where the

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,6 +246,36 @@ func TestAContextCancelsARunAndAWait(t *testing.T) {
 	}
 	if state := endless.Result.State(); state != flow.Cancelled {
 		t.Error("a cancel is no failure", state)
+	}
+}
+
+// A living context never ends, and counts what waits for its end.
+type living struct {
+	context.Context
+	never   chan struct{}
+	waiting atomic.Int64
+}
+
+func (l *living) Done() <-chan struct{} { return l.never }
+
+func (l *living) AfterFunc(func()) (stop func() bool) {
+	l.waiting.Add(1)
+	return func() bool { return l.waiting.Add(-1) >= 0 }
+}
+
+func TestAContextThatLivesOnKeepsNothingOfARunThatHasEnded(t *testing.T) {
+	guard, scope := guarded(t), scope(t)
+	ctx := &living{Context: context.Background(), never: make(chan struct{})}
+	before := runtime.NumGoroutine()
+	for range 50 {
+		got, err := flow.Of(1, 2).Collect(ctx, scope)
+		equal(t, got, err, 1, 2)
+	}
+	for ctx.waiting.Load() != 0 || runtime.NumGoroutine() > before {
+		if guard.Err() != nil {
+			t.Fatalf("%d wait, %d goroutines, %d before", ctx.waiting.Load(), runtime.NumGoroutine(), before)
+		}
+		runtime.Gosched()
 	}
 }
 

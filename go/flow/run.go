@@ -63,8 +63,19 @@ func (g Graph[R]) Run(ctx context.Context, scope *Scope) (*Running[R], error) {
 		return nil, fromCore(err)
 	}
 	running := &Running[R]{g.take(core), core, cut}
-	context.AfterFunc(ctx, func() { cut.Cancel(capi.UserError(context.Cause(ctx))) })
+	if ctx.Done() != nil {
+		go cancelWith(ctx, cut)
+	}
 	return running, nil
+}
+
+// cancelWith cancels a run when ctx ends, and leaves nothing at ctx once the run has ended.
+func cancelWith(ctx context.Context, cut *capi.KillSwitch) {
+	op := cut.EndedOp()
+	defer op.Release()
+	if bridge.Await(ctx, op) != nil {
+		cut.Cancel(capi.UserError(context.Cause(ctx)))
+	}
 }
 
 // Cancel ends the run: the source is cancelled, the completion is [Cancelled], and waiting for it gives

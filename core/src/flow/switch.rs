@@ -1,5 +1,6 @@
 //! [`Switch`]: ends a run from outside.
 
+use std::future::Future;
 use std::task::Poll;
 
 use super::blueprint::Flow;
@@ -7,13 +8,20 @@ use super::context::{Context, Gone, Signal, Up, Upstream};
 use super::plan::Tempo;
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
-use crate::wait::watched::Watched;
+use crate::wait::watched::{Watched, until};
 
 /// The control of [`Flow::switch`]. Cheap to clone; safe from any thread. Dropping it does nothing.
 #[derive(Clone)]
 pub struct Switch(Arc<Thrown>);
 
-struct Thrown(Watched<Option<Error>>);
+struct Thrown(Watched<State>);
+
+#[derive(Default)]
+struct State {
+    why: Option<Error>,
+    /// The run does not go through the switch any more.
+    gone: bool,
+}
 
 impl Switch {
     /// Cancels what is above, and ends what is below with an error of kind `Cancelled`: the result of
@@ -28,12 +36,18 @@ impl Switch {
     pub fn cancel_with(&self, reason: Error) -> bool {
         let reason = cancel(reason);
         let mut reason = Some(reason); // what is not used goes with the lock released
-        self.0.0.update(|why| {
-            if why.is_none() {
-                *why = reason.take();
+        self.0.0.update(|state| {
+            if state.why.is_none() {
+                state.why = reason.take();
             }
         });
         reason.is_none()
+    }
+
+    /// Waits until the switch has nothing to end any more: what it stands in has ended, in whatever way.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let thrown = Arc::clone(&self.0);
+        until(thrown, |thrown| &thrown.0, |state: &mut State| state.gone.then_some(()))
     }
 }
 
@@ -53,7 +67,7 @@ fn cancel(reason: Error) -> Error {
 
 impl std::fmt::Debug for Switch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Switch").field(&self.0.0.with(|why| why.clone())).finish()
+        f.debug_tuple("Switch").field(&self.0.0.with(|state| state.why.clone())).finish()
     }
 }
 
@@ -70,7 +84,7 @@ impl<T> Upstream<T> for Cut<T> {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
-        match self.thrown.0.ask(&mut self.key, context.waker(), |why| why.clone()) {
+        match self.thrown.0.ask(&mut self.key, context.waker(), |state| state.why.clone()) {
             Some(why) => {
                 self.up = Box::new(Gone); // cancelled before it is told
                 Poll::Ready(Signal::Fail(why))
@@ -83,6 +97,7 @@ impl<T> Upstream<T> for Cut<T> {
 impl<T> Drop for Cut<T> {
     fn drop(&mut self) {
         self.thrown.0.forget(&mut self.key);
+        self.thrown.0.update(|state| state.gone = true);
     }
 }
 
@@ -91,7 +106,7 @@ impl<T: Send + 'static> Flow<T, T, Switch> {
     #[must_use]
     pub fn switch() -> Self {
         Flow::from_make(|_, up| {
-            let thrown = Arc::new(Thrown(Watched::new(None)));
+            let thrown = Arc::new(Thrown(Watched::new(State::default())));
             let cut = Cut { up, thrown: Arc::clone(&thrown), key: None };
             Ok((Box::new(cut) as Up<T>, Switch(thrown)))
         })

@@ -114,6 +114,13 @@ func (s *KillSwitch) Cancel(reason *Error) {
 	must(C.sluice_kill_switch_cancel(s.ptr, e, nil))
 }
 
+// EndedOp waits until there is nothing to end any more.
+func (s *KillSwitch) EndedOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_kill_switch_ended_start(s.ptr, &op)
+	return started(s, op, status, nil)
+}
+
 // An Offered says what became of an element.
 type Offered = int32
 

@@ -102,6 +102,7 @@ static void a_kill_switch_ends_a_run_once(void) {
   CHECK_OK(sluice_run_kill_switch(run, &handle));
   CHECK_OK(sluice_run_release(run));
   CHECK(flow_offer(manual, 1, SOON_MS, SLUICE_OK) == SLUICE_OFFER_ENQUEUED);
+  CHECK_STATUS(SLUICE_TIMED_OUT, sluice_kill_switch_ended(handle, 0));
   CHECK_OK(sluice_kill_switch_cancel(handle, NULL, &first));
   CHECK(first);
   CHECK_OK(sluice_kill_switch_cancel(handle, NULL, &first));
@@ -110,6 +111,7 @@ static void a_kill_switch_ends_a_run_once(void) {
   CHECK_OK(sluice_completion_state(done, &state));
   CHECK(state == SLUICE_COMPLETION_CANCELLED);
   CHECK_STATUS(SLUICE_CLOSED, sluice_manual_ready(manual, UINT64_MAX, SOON_MS));
+  CHECK_OK(sluice_kill_switch_ended(handle, SOON_MS));
   CHECK_OK(sluice_kill_switch_release(handle));
   CHECK_OK(sluice_completion_release(done));
   CHECK_OK(sluice_manual_release(manual));
