@@ -16,6 +16,8 @@
 // They run on a thread of the scope, one call at a time in one run. A function that answers an error
 // fails the stream, and the completion answers that very error; one that panics fails it with
 // [sluicegate.ErrStageFailed] and the panic's text. Neither harms anything but the run.
+// None may call [runtime.Goexit], nor what calls it, such as testing.T's FailNow and Fatal: the thread is
+// the library's, and Go ends the process.
 //
 // # Contexts
 //
