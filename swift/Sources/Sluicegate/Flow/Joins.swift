@@ -123,7 +123,7 @@ extension Sink {
 public enum HubPolicy: Sendable, Hashable {
   /// It waits: nothing is lost, and everybody goes at this subscriber's pace.
   case wait
-  /// It waits so long at most; then the subscription ends with `bufferOverflow`.
+  /// It waits so long at most for each element; then the subscription ends with `bufferOverflow`.
   case waitAtMost(Duration)
   /// This subscriber loses elements, counted, and holds nobody up.
   case drop(Overflow)
