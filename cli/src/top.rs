@@ -110,7 +110,8 @@ fn count(stream: &Json, name: &str) -> u64 {
 }
 
 fn cut(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
+    let plain = |c: char| if c.is_control() { '?' } else { c }; // a peer may call itself anything
+    text.chars().take(most).map(plain).collect()
 }
 
 #[cfg(test)]

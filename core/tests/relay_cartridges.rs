@@ -147,3 +147,51 @@ fn a_cartridge_that_is_retired_while_it_is_being_started_is_stopped() {
         assert!(late.host.dead().is_none(), "the host itself goes on");
     });
 }
+
+/// What a host tells of the requests that go through it, by the names of its cartridges, is what a switch does.
+#[test]
+fn a_host_tells_of_the_requests_that_go_through_it() {
+    within(LIMIT, "an echo", || {
+        let limits = support::limits(4, 64);
+        let switch = relay::switch(limits);
+        let host = relay::host_of(&switch, limits, ECHO, echo);
+        let caller = switch.caller(&engine(limits)).expect("a caller");
+        let call = caller.call(ECHO).expect("a call");
+        let input = call.input("media:blob").expect("an argument");
+        input.blocking_emit(7_u64.into()).expect("room");
+        let output = call.blocking_output().expect("a result");
+        output.blocking_recv().expect("an echo").expect("one");
+        let told = host.stats();
+        let active = &told["requests"]["active"][0];
+        let ends = (&active["origin_master"], &active["destination_master"]);
+        assert_eq!(ends, (&"switch".into(), &"test".into()), "{told}");
+        let streams = active["streams"].as_array().expect("a list");
+        let chunks = |name: &str, way: &str| {
+            streams.iter().find(|stream| stream["stream_id"] == name).map(|s| s[way].clone())
+        };
+        assert_eq!(chunks("arg-0", "chunks_in"), Some(1.into()), "{told}");
+        assert_eq!(chunks("resp-0", "chunks_out"), Some(1.into()), "{told}");
+        call.blocking_finish_input().expect("the end");
+        call.blocking_wait().expect("done");
+    });
+}
+
+/// A cartridge that ends before it has said who it is fails the request that it was started for with its last
+/// words, and is tried again for the next one.
+#[test]
+fn a_cartridge_that_crashes_while_it_is_being_started_says_why() {
+    within(LIMIT, "two crashes", || {
+        let (host, switch) = (host(), Switch::new(SwitchOptions::default()));
+        let command = Command::new("sh").args(["-c", "echo no licence >&2; exit 5"]);
+        host.add_lazy(&command, &Manifest::new("bad", "1").cap(Cap::new(ECHO)));
+        relay::join(&switch, &host, "host");
+        let caller = switch.caller(&engine(Limits::default())).expect("a caller");
+        for _ in 0..2 {
+            let call = caller.call(ECHO).expect("a call");
+            let error = call.blocking_wait().expect_err("it never runs");
+            for part in ["exit status: 5", "no licence"] {
+                assert!(error.message().contains(part), "{error}");
+            }
+        }
+    });
+}

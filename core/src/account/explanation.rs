@@ -178,18 +178,28 @@ impl fmt::Display for Explanation {
             writeln!(f, "{}", sentence(standing))?;
         }
         for party in &self.silent {
-            writeln!(f, "{party} gives no answer")?;
+            writeln!(f, "{} gives no answer", shown(party))?;
         }
         for stage in &self.stages {
-            let text = |name: &str| stage[name].as_str().unwrap_or("?").to_owned();
-            writeln!(f, "scope {:?}: {}", text("scope"), text("says"))?;
+            let text = |name: &str| stage[name].as_str().unwrap_or("?");
+            writeln!(f, "scope {:?}: {}", text("scope"), shown(text("says")))?;
         }
         Ok(())
     }
 }
 
+/// What a party calls itself or its streams, on one line: it may say anything, and so begin a line of its own
+/// or steer a terminal.
+fn shown(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 fn sentence(standing: &Json) -> String {
-    let text = |name: &str| standing[name].as_str().unwrap_or("?").to_owned();
+    let text = |name: &str| shown(standing[name].as_str().unwrap_or("?"));
     let count = |name: &str| standing[name].as_u64().unwrap_or_default();
     let seconds = count("since_ms") / 1000;
     let since = format!("{seconds}.{} s", count("since_ms") % 1000 / 100);
@@ -254,6 +264,17 @@ mod tests {
             "{text}"
         );
         assert_eq!(Explanation::from_json(&told.to_json()), told);
+    }
+
+    #[test]
+    fn a_name_says_no_line_of_its_own_and_steers_no_terminal() {
+        let mut odd = standing("\x1b[2Jliar", "unread", 900);
+        odd["stream"] = "s\nHOLDS THE OTHERS UP: somebody else".into();
+        let silent = vec!["two\nlines".to_owned()];
+        let told = Explanation { standing: vec![odd], silent, ..Explanation::default() };
+        let text = told.to_string();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains('\x1b') && text.contains("s\\nHOLDS"), "{text}");
     }
 
     #[test]

@@ -135,10 +135,12 @@ impl Host {
         self.inner().state.with(|state| state.clone())
     }
 
-    /// What goes through it, and what was lost, as JSON, with the memory of this process.
+    /// What goes through it, and what was lost, as JSON: its requests as [`Switch::stats`](super::Switch::stats)
+    /// has them, with the names of its cartridges and `switch`, and the memory of this process.
     #[must_use]
     pub fn stats(&self) -> Json {
         let mut told = self.inner().stats();
+        told["requests"] = self.inner().requests();
         told["memory"] = Memory::of_this().map(|memory| memory.resident).into();
         told
     }

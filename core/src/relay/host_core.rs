@@ -1,5 +1,6 @@
 //! What a host is behind its handles: its cartridges, the requests that go through it, its switch.
 
+use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::link::{spawn_quiet, tell_losses};
 use crate::model::accounting::DropReason;
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable};
-use crate::routing::{Destination, LinkId, Router};
+use crate::routing::{Destination, LinkId, Router, figures};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::time::{Deadline, now};
 use crate::wait::block_on;
@@ -362,6 +363,16 @@ impl HostCore {
             "incoming_rxids": own,
             "outgoing_rids": peer,
         })
+    }
+
+    /// The requests that go through it now, and the last that ended.
+    pub(super) fn requests(&self) -> Json {
+        let slots: Vec<_> = self.slots.lock().iter().cloned().collect();
+        let running = slots.iter().filter_map(|slot| Some((slot.peer()?.0, slot.label.clone())));
+        let mut names: BTreeMap<_, _> = running.collect();
+        names.insert(UPLINK, "switch".to_owned());
+        let losses = self.router.counters.snapshot();
+        self.router.with(|routes| figures(routes, &names, &losses))["requests"].take()
     }
 
     /// Tells the switch what changes, and every two seconds what the cartridges are doing, while any

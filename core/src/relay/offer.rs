@@ -8,6 +8,9 @@ use crate::cartridge::{CapInfo, IDENTITY, caps_of, same_cap};
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
 
+/// Caps that one host may offer: each request is held against them.
+const CAPS: usize = 4096;
+
 /// Decides which offered cap serves a cap that is asked for. The request goes on under the offered one, by
 /// which whoever serves it finds its handler.
 ///
@@ -77,7 +80,12 @@ pub(super) fn offered(manifest: &[u8]) -> Result<Offer, Error> {
     };
     let caps = cartridges.iter().filter(|cartridge| cartridge["attachment_error"].is_null());
     let caps = caps.flat_map(caps_of).filter(|cap| cap.urn != IDENTITY);
-    Ok(Offer { caps: caps.collect(), stats: json["host_protocol_stats"].clone(), verified: false })
+    let caps: Arc<[CapInfo]> = caps.take(CAPS + 1).collect();
+    if caps.len() > CAPS {
+        let message = format!("a host offers at most {CAPS} caps");
+        return Err(Error::new(ErrorKind::LimitReached, message));
+    }
+    Ok(Offer { caps, stats: json["host_protocol_stats"].clone(), verified: false })
 }
 
 #[cfg(test)]
@@ -117,6 +125,18 @@ mod tests {
             true
         };
         assert_eq!(serving(&caps, "cap:any", &panics), Some("cap:good"));
+    }
+
+    #[test]
+    fn what_a_host_offers_is_bounded() {
+        let offers = |many: usize| {
+            let caps: Vec<_> = (0..many).map(|n| json!({"urn": format!("cap:{n}")})).collect();
+            let manifest = json!({"installed_cartridges": [{"cap_groups": [{"caps": caps}]}]});
+            offered(manifest.to_string().as_bytes())
+        };
+        assert_eq!(offers(CAPS).expect("as many as may be").caps.len(), CAPS);
+        let refused = offers(CAPS + 1).expect_err("one more");
+        assert_eq!(refused.kind(), ErrorKind::LimitReached);
     }
 
     #[test]
