@@ -17,8 +17,8 @@ use raw::Raw;
 use serde_json::Value as Json;
 use sluicegate::frame::{self, Frame, FrameType};
 use sluicegate::{
-    AttributionClass, Cap, Cartridge, Engine, EngineOptions, Error, ErrorKind, InputStream, Limits,
-    Manifest, MessageId, Mode, OutputStream, Reason, Request, StartOptions, Value,
+    AttributionClass, Cap, Cartridge, Error, ErrorKind, InputStream, Limits, Manifest, MessageId,
+    Mode, OutputStream, Reason, Request, StartOptions, Value,
 };
 use support::within;
 
@@ -277,7 +277,7 @@ fn our_host_understands_a_recorded_cartridge() {
 
 /// Does at our host what the recorded host did, while `frames` of the recorded cartridge are played.
 fn play_cartridge(session: Session) {
-    let engine = Engine::new(EngineOptions { limits: session.limits, ..EngineOptions::default() });
+    let engine = support::engine(session.limits);
     let (mut raw, attaching) = Raw::attaching(&engine);
     raw.expect(FrameType::Hello);
     let hello = session.frames.iter().find(|(host, f)| !host && f.frame_type == FrameType::Hello);

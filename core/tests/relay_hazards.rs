@@ -14,7 +14,7 @@ use std::time::Duration;
 use sluicegate::engine::Health;
 use sluicegate::frame::FrameType;
 use sluicegate::{
-    Engine, EngineOptions, Error, ErrorKind, Host, HostOptions, Peer, Request, Switch, Value,
+    EngineOptions, Error, ErrorKind, Host, HostOptions, Peer, Request, Switch, Value,
 };
 use support::{ECHO, within};
 
@@ -35,8 +35,7 @@ fn stack(
     let limits = support::limits(window, 1024);
     let switch = relay::switch(limits);
     let host = relay::host_of(&switch, limits, TASK, handler);
-    let engine = EngineOptions { limits, ..EngineOptions::default() };
-    let caller = switch.caller(&Engine::new(engine)).expect("a caller");
+    let caller = switch.caller(&support::engine(limits)).expect("a caller");
     Stack { switch, caller, _host: host }
 }
 

@@ -70,7 +70,7 @@ fn failure(raw: Raw, running: Running) -> Error {
 }
 
 fn engine(version: Version) -> Engine {
-    Engine::new(EngineOptions { limits: small(), version, ..EngineOptions::default() })
+    Engine::new(EngineOptions { version, ..support::options(small()) })
 }
 
 /// A cartridge's hello of `version`, and what its form says of its capacity.
@@ -495,7 +495,7 @@ fn a_hello_tells_the_capacity_as_its_version_does() {
 
 /// A cartridge of this library that a host speaks to in `version`, behind `switch`.
 fn host_behind(switch: &sluicegate::Switch, version: Version, cartridge: Cartridge) -> Host {
-    let engine = EngineOptions { limits: small(), version, ..EngineOptions::default() };
+    let engine = EngineOptions { version, ..support::options(small()) };
     let host = Host::new(HostOptions { engine, idle: None }).expect("a host");
     let [(reader, writer), (far_reader, far_writer)] =
         sluicegate::link::socket_pair().expect("sockets");

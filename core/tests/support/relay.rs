@@ -7,20 +7,19 @@ use std::thread::{self, JoinHandle};
 use sluicegate::frame::{Frame, FrameType};
 use sluicegate::link::socket_pair;
 use sluicegate::{
-    Cap, Cartridge, EngineOptions, Error, Host, HostOptions, Limits, Manifest, Peer, Request,
-    Switch, SwitchOptions, Value, Version,
+    Cap, Cartridge, Error, Host, HostOptions, Limits, Manifest, Peer, Request, Switch,
+    SwitchOptions, Value, Version,
 };
 
 use crate::raw::{Closing, Raw};
-use crate::support::{ECHO, engine};
+use crate::support::{ECHO, engine, options};
 
 pub fn switch(limits: Limits) -> Switch {
     Switch::new(SwitchOptions { limits, ..SwitchOptions::default() })
 }
 
 fn empty_host(limits: Limits) -> Host {
-    let engine = EngineOptions { limits, ..EngineOptions::default() };
-    Host::new(HostOptions { engine, idle: None }).expect("a host")
+    Host::new(HostOptions { engine: options(limits), idle: None }).expect("a host")
 }
 
 /// Adds a cartridge of one cap to `host`.

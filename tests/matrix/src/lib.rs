@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::engine::Health;
 use sluicegate::wait::block_on;
 use sluicegate::{
     Call, Command, Deadline, Engine, EngineOptions, Error, InputStream, Item, Limits, Peer, Value,
@@ -69,14 +70,22 @@ fn built(folder: &str, language: &str) -> PathBuf {
     path
 }
 
+/// Asks no cartridge whether it lives: a test may have stopped it, and how long the test takes is the machine's
+/// affair.
+#[must_use]
+pub fn options(limits: Limits) -> EngineOptions {
+    EngineOptions {
+        limits,
+        handshake_timeout: Duration::from_secs(30),
+        health: Health { heartbeat: None, ..Health::default() },
+        ..EngineOptions::default()
+    }
+}
+
 /// An engine that proposes these limits.
 #[must_use]
 pub fn engine(initial_credit: u64, max_chunk: u64) -> Engine {
-    Engine::new(EngineOptions {
-        limits: Limits { initial_credit, max_chunk, ..Limits::default() },
-        handshake_timeout: Duration::from_secs(30),
-        ..EngineOptions::default()
-    })
+    Engine::new(options(Limits { initial_credit, max_chunk, ..Limits::default() }))
 }
 
 /// Starts the reference cartridge of a language.

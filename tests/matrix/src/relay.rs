@@ -34,11 +34,7 @@ pub fn quiet(switch: &Switch) -> serde_json::Value {
 }
 
 fn options(window: u64) -> EngineOptions {
-    EngineOptions {
-        limits: Limits { initial_credit: window, ..Limits::default() },
-        handshake_timeout: Duration::from_secs(30),
-        ..EngineOptions::default()
-    }
+    crate::options(Limits { initial_credit: window, ..Limits::default() })
 }
 
 /// The cartridge of one language behind a switch of its own.
