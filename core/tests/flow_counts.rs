@@ -1,6 +1,6 @@
-//! An element that waits in front of an edge is seen from outside: offered = handed out + held + lost + late.
+//! What waits in front of an edge or in one is seen from outside: offered = handed out + held + lost + late.
 
-use sluicegate::flow::{EdgeOptions, Flow, Offer, Scope, Sink, Source, StageView};
+use sluicegate::flow::{EdgeOptions, Flow, Offer, Overflow, Scope, Sink, Source, StageView};
 
 fn edge(n: u64) -> EdgeOptions {
     EdgeOptions::capacity(n).expect("positive")
@@ -37,4 +37,46 @@ fn an_element_that_waits_for_room_in_bytes_is_held() {
     scope.settle();
     end.expect_next(2).expect_next(3);
     assert_eq!(counted(), (0, 0, 0, 0), "{}", scope.explain());
+}
+
+/// An edge is filled by its producer while its consumer does not look: the second source of a concat whose
+/// turn has not come, and a consumer that has not run since.
+#[test]
+fn an_edge_tells_what_it_holds_though_nobody_reads_it() {
+    let scope = Scope::stepped("counts", 2);
+    let manual = |overflow| {
+        let edge = edge(2).overflow(overflow);
+        Source::<u64, _>::manual(edge)
+    };
+    let both = vec![
+        manual(Overflow::Backpressure).named("first"),
+        manual(Overflow::DropHead).named("second"),
+    ];
+    let graph = Source::concat_all(both).to_mat(Sink::probe(), |sources, end| (sources, end));
+    let (sources, end) = graph.run(&scope).expect("runs");
+    let [first, second] = &sources[..] else { panic!("there are two") };
+    scope.settle();
+    let stands = |name: &str| {
+        let told = scope.explain();
+        let stage = told.stages().iter().find(|one| one.stage == name).expect("it runs");
+        (stage.demand.upstream, stage.demand.held, stage.lost)
+    };
+    let view = scope.stages().into_iter().find(|view| view.name() == "second").expect("it runs");
+    assert_eq!((stands("first"), stands("second")), ((2, 0, 0), (2, 0, 0)));
+    for n in 0..2 {
+        first.try_offer(n).expect("room"); // and nobody runs
+    }
+    for n in 10..15 {
+        assert_eq!(second.try_offer(n), Ok(Offer::Enqueued));
+    }
+    // An edge that never has anybody wait always has room.
+    assert_eq!((stands("first"), stands("second")), ((0, 2, 0), (2, 2, 3)));
+    scope.settle();
+    assert_eq!((stands("first"), stands("second")), ((0, 2, 0), (2, 2, 3)));
+    first.complete();
+    second.complete();
+    end.request(9);
+    scope.settle();
+    end.expect_next(0).expect_next(1).expect_next(13).expect_next(14).expect_complete();
+    assert_eq!((view.demand().upstream, view.demand().held, view.lost()), (0, 0, 3));
 }

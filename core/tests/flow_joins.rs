@@ -294,6 +294,116 @@ fn a_full_branch_of_a_partition_holds_up_others_only_once_an_element_is_for_it()
     ends[1].expect_next(9);
 }
 
+/// All that was sent is found again in the counters, whether it waits in the fork or has gone on; and what
+/// reads ahead above goes on while an element waits.
+#[test]
+fn what_waits_in_a_fork_is_counted_and_a_page_above_it_fills_itself() {
+    let scope = Scope::stepped("test", 12);
+    let options = FanOptions::default().edge(edge(2));
+    let branches = vec![Sink::probe().named("end"), Sink::probe().named("end")];
+    let fork = Sink::partition_with(branches, options, |n: &usize| n % 2).named("fork");
+    let page = Flow::page_with_mark(4, 3).expect("some");
+    let graph = Source::<usize, _>::strict_probe().via_mat(page, |publisher, _| publisher);
+    let (publisher, ends) =
+        graph.to_mat(fork, |source, ends| (source, ends)).run(&scope).expect("runs");
+    let source = publisher.control();
+    let send = |n| {
+        scope.settle();
+        source.try_offer(n) == Ok(Offer::Enqueued)
+    };
+    scope.settle();
+    let page = scope.stages().into_iter().find(|stage| stage.name() == "page").expect("it runs");
+    let of_fork = scope.stages().into_iter().filter(|stage| stage.name() == "fork");
+    let of_fork: Vec<_> = of_fork.collect();
+    let [fork, even, even_edge, odd, odd_edge] = &of_fork[..] else { panic!("{of_fork:?}") };
+    let conserved = |sent: u64, released: u64| {
+        scope.settle();
+        assert_eq!(sent, page.demand().held + page.passed(), "{}", scope.explain());
+        assert_eq!(page.passed(), fork.demand().held + fork.passed());
+        assert_eq!(fork.passed(), even.passed() + odd.passed() + even.late() + odd.late());
+        assert_eq!(even.passed(), even_edge.demand().held + even_edge.passed() + released);
+        assert_eq!(odd.passed(), odd_edge.demand().held + odd_edge.passed());
+    };
+    conserved(0, 0);
+    assert_eq!((fork.demand().downstream, fork.demand().upstream, fork.demand().held), (2, 2, 0));
+
+    // Two in the edge, two in the fork, three in the page, which has asked for what three have left.
+    let sent = (0..).step_by(2).take_while(|n| send(*n)).count();
+    assert_eq!(sent, 7);
+    conserved(7, 0);
+    assert_eq!((fork.demand().downstream, fork.demand().upstream, fork.demand().held), (0, 0, 2));
+    assert_eq!(page.demand().held, 3);
+    assert!(scope.explain().to_string().contains("it holds 2"), "{}", scope.explain());
+
+    ends[0].request(1);
+    conserved(7, 0);
+    ends[0].expect_next(0);
+    assert_eq!((fork.demand().downstream, fork.demand().held), (0, 2), "one more has come");
+    ends[0].cancel();
+    conserved(7, 2);
+    assert_eq!((even.late(), fork.demand().held), (4, 0), "for a branch that wants no more");
+    assert!(send(21));
+    conserved(8, 2);
+    ends[1].request(1);
+    conserved(8, 2);
+    ends[1].expect_next(21);
+}
+
+#[test]
+fn what_a_branch_that_left_had_asked_for_goes_to_the_others_and_is_not_asked_for_again() {
+    let scope = Scope::stepped("test", 13);
+    let options = FanOptions::default().edge(edge(2));
+    let sink = Sink::balance_with(vec![Sink::probe(), Sink::probe()], options);
+    let graph = Source::<u64, _>::strict_probe().to_mat(sink, |source, ends| (source, ends));
+    let (publisher, ends) = graph.run(&scope).expect("runs");
+    let source = publisher.control();
+    scope.settle();
+    assert_eq!(source.demand(), 4);
+    ends[0].cancel();
+    scope.settle();
+    assert_eq!(source.demand(), 4, "what was asked for may be on its way");
+    for n in 0..4 {
+        assert_eq!(source.try_offer(n), Ok(Offer::Enqueued));
+        scope.settle();
+    }
+    ends[1].request(2);
+    scope.settle();
+    assert_eq!(source.demand(), 0, "two of these had waited, and have filled the edge");
+    ends[1].expect_next(0).expect_next(1);
+    ends[1].request(3);
+    scope.settle();
+    assert_eq!(source.demand(), 2, "what the one that is left has room for");
+    ends[1].expect_next(2).expect_next(3);
+}
+
+#[test]
+fn elements_that_wait_stand_before_a_failing_choice_and_before_the_end() {
+    for bad in [false, true] {
+        let scope = Scope::stepped("test", 14);
+        let options = FanOptions::default().edge(edge(1));
+        let branches = vec![Sink::probe(), Sink::probe()];
+        let sink = Sink::partition_with(branches, options, |n: &usize| *n);
+        let graph = Source::<usize, _>::manual(edge(9)).to_mat(sink, |source, ends| (source, ends));
+        let (source, ends) = graph.run(&scope).expect("runs");
+        for n in [0, 0, if bad { 7 } else { 1 }] {
+            source.try_offer(n).expect("room");
+        }
+        source.complete();
+        scope.settle();
+        ends[0].request(3);
+        ends[1].request(3);
+        scope.settle();
+        ends[0].expect_next(0).expect_next(0);
+        if bad {
+            assert_eq!(ends[0].expect_error().kind(), ErrorKind::InvalidArgument);
+            assert_eq!(ends[1].expect_error().kind(), ErrorKind::InvalidArgument);
+        } else {
+            ends[0].expect_complete();
+            ends[1].expect_next(1).expect_complete();
+        }
+    }
+}
+
 #[test]
 fn a_branch_behind_an_edge_that_drops_holds_nobody_up() {
     let scope = Scope::stepped("test", 11);

@@ -101,3 +101,25 @@ fn a_plan_that_can_lock_up_is_refused_with_its_reason() {
     let refused = Flow::group_by(0, 7, |n: &u64| *n, flow).expect_err("no groups");
     assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
 }
+
+/// An element that waits for its group holds up those behind it, and not what stands above.
+#[test]
+fn a_page_above_a_group_that_is_full_fills_itself() {
+    let scope = Scope::stepped("test", 4);
+    let page = Flow::page_with_mark(4, 1).expect("some");
+    let slow = Flow::delay(Duration::from_secs(1), 1).expect("some");
+    let groups = Flow::group_by(1, 1, |_: &u64| 0, slow).expect("slots enough");
+    let graph = Source::<u64, _>::strict_probe().via_mat(page, |publisher, _| publisher);
+    let graph = graph.via_mat(groups, |publisher, _| publisher);
+    let (publisher, end) =
+        graph.to_mat(Sink::probe(), |p, end| (p, end)).run(&scope).expect("runs");
+    let source = publisher.control();
+    end.request(1);
+    let sent = (0..).take_while(|n| {
+        scope.settle();
+        source.try_offer(*n) == Ok(Offer::Enqueued)
+    });
+    assert_eq!(sent.count(), 1 + 16 + 1 + 4, "at work, before the group, waiting for it, above it");
+    let page = scope.stages().into_iter().find(|stage| stage.name() == "page").expect("it runs");
+    assert_eq!(page.demand().held, 4, "{}", scope.explain());
+}

@@ -345,8 +345,9 @@ def test_a_stream_for_each_key(scope: Scope) -> None:
         list(numbers.group_by(2, lambda n: n, total).run(scope))
     with pytest.raises(PlanRefused):
         numbers.group_by(2, lambda n: n, total, slots=1)
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(TypeError, match="unhashable") as raised:
         list(numbers.group_by(2, lambda n: [n], total).run(scope))  # type: ignore[arg-type,return-value]
+    assert raised.value.__notes__ == ['in stage "group_by" of a stream']
 
 
 def test_a_scope_says_who_waits_for_whom() -> None:
@@ -468,8 +469,9 @@ def test_a_loop_takes_an_element_again_until_it_is_let_out(scope: Scope) -> None
     def neither(n: int) -> Any:
         return n
 
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError) as raised:
         list(Source.iter([1]).via(Flow.feedback(2, Flow.map(neither))).run(scope))
+    assert raised.value.__notes__ == ['in stage "feedback" of a stream']
 
 
 def test_a_switch_ends_a_run_from_outside(scope: Scope) -> None:

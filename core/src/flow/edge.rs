@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 
 use super::context::{Context, Signal, Upstream};
 use super::held::Kept;
-use super::meter::{Meter, StageView};
+use super::meter::{Counts, Meter, StageView};
 use crate::credit::{CreditGate, CreditWindow};
 use crate::error::{Error, ErrorKind};
 use crate::model::demand::{default_mark, is_request};
@@ -290,30 +290,29 @@ impl<T> EdgeCore<T> {
         self.state.with(|state| state.buffer.lost)
     }
 
-    /// Takes the oldest element, if one is `wanted`, or the end; `None` leaves `waker` behind. Tells what
-    /// the buffer is like then.
-    pub(super) fn take(
-        &self,
-        wanted: bool,
-        place: &mut Place,
-        waker: &Waker,
-    ) -> (Option<Signal<T>>, Buffer) {
+    /// What is seen of it, whoever looks.
+    pub(super) fn counts(&self) -> Counts {
+        let buffer = self.state.with(|state| state.buffer);
+        Counts { upstream: self.awaited(buffer), held: buffer.held, lost: buffer.lost }
+    }
+
+    /// Takes the oldest element, if one is `wanted`, or the end; `None` leaves `waker` behind.
+    pub(super) fn take(&self, wanted: bool, place: &mut Place, waker: &Waker) -> Option<Signal<T>> {
         if wanted && place.unwanted {
             self.forget(place); // who wanted nothing is owed no wake for what lies there
         }
-        let mut buffer = None;
+        let mut left = false; // something lies there
         let mut look = |state: &mut State<T>| {
             let taken = state.take(wanted, self.options);
-            buffer = Some(state.buffer);
+            left = !state.queue.is_empty();
             taken
         };
         let taken = self.state.glance(place.key, &mut look).or_else(|| {
             self.grant(self.window.flush()); // before any wait (L10)
             self.state.ask(&mut place.key, waker, &mut look)
         });
-        let buffer = buffer.expect("looked at least once");
-        place.unwanted = taken.is_none() && buffer.held != 0;
-        let signal = taken.map(|taken| match taken {
+        place.unwanted = taken.is_none() && left;
+        taken.map(|taken| match taken {
             Taken::Element(element, size) => {
                 if self.options.waits() {
                     self.grant(self.window.consumed());
@@ -325,8 +324,7 @@ impl<T> EdgeCore<T> {
             }
             Taken::End(None) => Signal::Complete,
             Taken::End(Some(error)) => Signal::Fail(error),
-        });
-        (signal, buffer)
+        })
     }
 
     /// Room has come free. An edge that sends what was asked for hears of the asking instead.
@@ -427,13 +425,6 @@ impl<T> EdgeOut<T> {
     pub(super) fn view(&self) -> &Arc<StageView> {
         self.meter.view()
     }
-
-    fn show(&self, buffer: Buffer) {
-        let view = self.meter.view();
-        view.set_held(buffer.held);
-        view.set_lost(buffer.lost);
-        view.set_upstream(self.core.awaited(buffer));
-    }
 }
 
 impl<T: Send> Upstream<T> for EdgeOut<T> {
@@ -442,12 +433,11 @@ impl<T: Send> Upstream<T> for EdgeOut<T> {
         if self.core.told == Credit::Asked {
             self.core.gate.grant(ask);
         }
-        self.show(self.core.state.with(|state| state.buffer));
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Signal<T>> {
         let wanted = self.meter.wanted();
-        let (signal, buffer) = self.core.take(wanted, &mut self.place, context.waker());
+        let signal = self.core.take(wanted, &mut self.place, context.waker());
         if let Some(Signal::Next(_)) = &signal {
             let accepted = self.meter.arrive();
             debug_assert!(accepted, "an edge asks itself for what it is asked for");
@@ -456,7 +446,6 @@ impl<T: Send> Upstream<T> for EdgeOut<T> {
                 self.core.gate.grant(ask);
             }
         }
-        self.show(buffer);
         signal.map_or(Poll::Pending, Poll::Ready)
     }
 }
@@ -465,5 +454,6 @@ impl<T> Drop for EdgeOut<T> {
     fn drop(&mut self) {
         self.core.forget(&mut self.place);
         self.core.cancel();
+        self.meter.view().keep(self.core.counts());
     }
 }

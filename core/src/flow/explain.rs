@@ -62,13 +62,14 @@ pub struct StageStanding {
 
 impl StageStanding {
     fn of(view: &StageView) -> Self {
+        let demand = view.demand();
         StageStanding {
             stage: view.name().to_owned(),
-            demand: view.demand(),
+            demand,
             passed: view.passed(),
             late: view.late(),
             lost: view.lost(),
-            waits_for: WaitsFor::of(view.demand()),
+            waits_for: WaitsFor::of(demand),
         }
     }
 

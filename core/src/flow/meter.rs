@@ -2,6 +2,7 @@
 
 use crate::model::demand::{Emission, Shape, Stage, StageArrival};
 use crate::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The two counters of a stage, and what lies between them. All are elements.
@@ -15,6 +16,17 @@ pub struct Demand {
     pub held: u64,
 }
 
+/// What a queue between two threads says of itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) upstream: u64,
+    pub(super) held: u64,
+    pub(super) lost: u64,
+}
+
+/// Asks a queue, for as long as it is there.
+pub(super) type Asked = Box<dyn Fn() -> Option<Counts> + Send + Sync>;
+
 /// What is seen of a running stage. A reading is three counters read one after the other: exact at a
 /// quiet point, a close guess while the stage works.
 pub struct StageView {
@@ -27,6 +39,8 @@ pub struct StageView {
     passed: AtomicU64,
     late: AtomicU64,
     lost: AtomicU64,
+    /// Of an edge: its producer fills it while its consumer looks away, so it is asked itself.
+    queue: OnceLock<Asked>,
 }
 
 impl StageView {
@@ -39,11 +53,16 @@ impl StageView {
     /// The two counters.
     #[must_use]
     pub fn demand(&self) -> Demand {
-        Demand {
-            downstream: self.downstream.load(Relaxed),
-            upstream: self.upstream.load(Relaxed),
-            held: self.held.load(Relaxed).saturating_add(self.parked.load(Relaxed)),
-        }
+        let (upstream, held) = match self.counts() {
+            Some(counts) => (counts.upstream, counts.held),
+            None => (self.upstream.load(Relaxed), self.held.load(Relaxed)),
+        };
+        let downstream = self.downstream.load(Relaxed);
+        Demand { downstream, upstream, held: held.saturating_add(self.parked.load(Relaxed)) }
+    }
+
+    fn counts(&self) -> Option<Counts> {
+        self.queue.get().and_then(|ask| ask())
     }
 
     /// Elements handed down so far.
@@ -61,7 +80,19 @@ impl StageView {
     /// Elements that an overflow strategy discarded.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.lost.load(Relaxed)
+        self.counts().map_or_else(|| self.lost.load(Relaxed), |counts| counts.lost)
+    }
+
+    /// Has the queue that the stage reads be asked for what it holds, awaits and has lost. Once.
+    pub(super) fn reads(&self, queue: Asked) {
+        let _the_first_stays = self.queue.set(queue);
+    }
+
+    /// The queue is over: this stays of it.
+    pub(super) fn keep(&self, counts: Counts) {
+        self.set_held(counts.held);
+        self.set_lost(counts.lost);
+        self.set_upstream(counts.upstream);
     }
 
     pub(super) fn set_held(&self, held: u64) {
@@ -73,12 +104,20 @@ impl StageView {
         self.parked.store(waits.into(), Relaxed);
     }
 
+    pub(super) fn set_downstream(&self, owed: u64) {
+        self.downstream.store(owed, Relaxed);
+    }
+
     pub(super) fn set_upstream(&self, asked: u64) {
         self.upstream.store(asked, Relaxed);
     }
 
     pub(super) fn set_lost(&self, lost: u64) {
         self.lost.store(lost, Relaxed);
+    }
+
+    pub(super) fn count_passed(&self) {
+        self.passed.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_late(&self) {
@@ -120,6 +159,7 @@ impl Meter {
             passed: AtomicU64::new(0),
             late: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            queue: OnceLock::new(),
         });
         Meter { stage, passed: 0, view }
     }

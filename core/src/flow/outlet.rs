@@ -41,7 +41,7 @@ impl<T> Future for Recv<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Task<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        match this.core.take(true, &mut this.place, context.waker()).0 {
+        match this.core.take(true, &mut this.place, context.waker()) {
             None => Poll::Pending,
             Some(Signal::Next(element)) => Poll::Ready(Ok(Some(element))),
             Some(Signal::Complete) => Poll::Ready(Ok(None)),

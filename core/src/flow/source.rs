@@ -181,7 +181,7 @@ impl<T: Send + 'static> Source<T, Manual<T>> {
 }
 
 /// An edge whose consumer is a stage of what is being built.
-pub(super) fn edge<T>(
+pub(super) fn edge<T: Send + 'static>(
     build: &mut Build,
     kind: &str,
     options: EdgeOptions,
@@ -192,5 +192,7 @@ pub(super) fn edge<T>(
     // What was asked for and has not come is what the producer may send: no more than fits.
     let room = if told == Credit::Asked { options.elements() } else { u64::MAX };
     let meter = build.meter(kind, Stage::each(room).expect("the options hold no zero"));
+    let queue = Arc::downgrade(&core);
+    meter.view().reads(Box::new(move || queue.upgrade().map(|core| core.counts())));
     (EdgeOut::new(Arc::clone(&core), meter), core)
 }

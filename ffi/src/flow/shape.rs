@@ -211,7 +211,7 @@ pub unsafe extern "C" fn sluice_flow_feedback(
 ) -> Status {
     guard_with(err, || {
         let looper = Callback::take(looper)?;
-        let turn = Core::try_map(move |held: Held| looper.turn(&held)).named("feedback");
+        let turn = Core::try_map(move |held: Held| looper.turn(&held)).called("feedback");
         let body = handle::get(flow)?.0.map_mat(|_| NotUsed).via(turn);
         put_flow(out, &Core::feedback(capacity, body)?)
     })

@@ -75,6 +75,45 @@ Proof.
   split; [constructor; trivial|destruct C as [->|C]; cbn; auto].
 Qed.
 
+(** ** Who leaves *)
+
+Fixpoint without (l : list N) (i : nat) : list N :=
+  match l, i with
+  | [], _ => []
+  | x :: l, O => l
+  | x :: l, S i => x :: without l i
+  end.
+
+(** What is on its way to a fan-out and what waits in it. *)
+Definition coming (h : Hub.hub) : N := Hub.asked h + Hub.queued h.
+
+(** No request goes above what the branches that are there have asked for together: what one that left had
+    asked for is never asked for again, and what was asked for before is not forgotten. *)
+Theorem who_left_asks_no_more how h l i :
+  fits (Hub.room h) -> coming h <= Hub.room h ->
+  let after := fst (Hub.replenish h (together how (without l i))) in
+  coming h <= coming after
+  /\ coming after <= N.max (coming h) (together how (without l i)).
+Proof.
+  unfold coming; generalize (together how (without l i)); intros d Hf Hr.
+  unfold Hub.replenish; cbn [fst Hub.asked Hub.queued].
+  assert (Hs : sat_add (Hub.asked h) (Hub.queued h) = Hub.asked h + Hub.queued h)
+    by (apply sat_add_exact; unfold fits in *; lia).
+  rewrite Hs, sat_add_exact by u64; split; u64.
+Qed.
+
+(** Nothing is asked for until less is on its way and waiting than those that are left have asked for. *)
+Theorem what_comes_is_shared_first how h l i :
+  fits (coming h) -> together how (without l i) <= coming h ->
+  Hub.replenish h (together how (without l i)) = (h, 0).
+Proof.
+  unfold coming; generalize (together how (without l i)); intros d Hf Hd; unfold Hub.replenish.
+  rewrite (sat_add_exact (Hub.asked h) (Hub.queued h)) by trivial.
+  replace (sat_sub (umin d (Hub.room h)) (Hub.asked h + Hub.queued h)) with 0 by u64.
+  rewrite sat_add_exact by (unfold fits in *; lia).
+  rewrite N.add_0_r; destruct h; reflexivity.
+Qed.
+
 (** ** A broadcast, step by step *)
 
 (** The hub between its upstream and its branches, and what each branch is owed. *)
@@ -95,13 +134,6 @@ Fixpoint wants (l : list N) (i : nat) (n : N) : list N :=
   | [], _ => []
   | x :: l, O => U64.sat_add x n :: l
   | x :: l, S i => x :: wants l i n
-  end.
-
-Fixpoint without (l : list N) (i : nat) : list N :=
-  match l, i with
-  | [], _ => []
-  | x :: l, O => l
-  | x :: l, S i => x :: without l i
   end.
 
 Definition step (f : fan) (e : event) : fan :=

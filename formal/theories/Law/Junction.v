@@ -196,6 +196,9 @@ Definition called_for (f : fork) : N :=
   | Partition => fold_left N.max (rooms f) 0
   end.
 
+(** How many may be handed on now: none while one waits, since nobody overtakes it. *)
+Definition may_hand_on (f : fork) : N := if Hub.is_shared (hub f) then called_for f else 0.
+
 Definition first_number (x : element) : N := hd 0 (number x).
 
 Fixpoint first_with_room (order : list nat) (all : list branch) : option nat :=
@@ -259,9 +262,14 @@ Definition share (f : fork) : option (fork * element * list nat) :=
       end
   end.
 
+(** Nothing is asked of an upstream that has ended. *)
 Definition replenished (f : fork) : fork * N :=
-  let '(h, n) := Hub.replenish (hub f) (called_for f) in
-  (Fork (forks f) h (branches f) (waiting f) (from_above f) (next_turn f), n).
+  match from_above f with
+  | Some _ => (f, 0)
+  | None =>
+      let '(h, n) := Hub.replenish (hub f) (called_for f) in
+      (Fork (forks f) h (branches f) (waiting f) None (next_turn f), n)
+  end.
 
 Definition came (f : fork) (x : element) : fork :=
   let '(h, answer) := Hub.arrive (hub f) in

@@ -139,6 +139,42 @@ Example a_full_branch_holds_up_a_partition :
   map (@length N) (given (wants_more 0 1 w)) = [1%nat; 17%nat].
 Proof. vm_compute; repeat split. Qed.
 
+(** An element that waits for a full branch is held with those behind it, as many as were asked for; what
+    reads ahead above goes on, and an end is heard and told behind them. *)
+Definition waits_in_the_fork (w : web) : list (N * N) :=
+  match middle w with
+  | A_fork f => [(may_hand_on f, N.of_nat (length (waiting f)))]
+  | _ => []
+  end.
+
+Example a_page_above_a_full_branch_fills_itself :
+  let w := running (forked Partition [Filter_mod 2 0; Page 4 3] (repeat [] 2)) in
+  let full := sends 33 0 w in
+  may_send w = [4] /\ may_send full = [2] /\ sent (hd (publisher_of 0) (publishers full)) = 33 /\
+  waits_in_the_fork full = [(0, 1)] /\
+  let stuck := sends 99 0 w in
+  may_send stuck = [0] /\ waits_in_the_fork stuck = [(0, 16)] /\
+  given (wants_more 0 3 stuck) = [[0; 2; 4]; []] /\
+  let over := ends Completed 0 full in
+  were_told over = [None; None] /\ were_told (wants_more 0 1 over) = [None; Some Completed] /\
+  were_told (wants_more 0 99 over) = [Some Completed; Some Completed].
+Proof. vm_compute; repeat split. Qed.
+
+(** What a branch that left had asked for is not asked for again; what has been asked for still comes, and
+    goes to the others or waits for them. *)
+Example who_leaves_a_balance_asks_no_more :
+  let w := cancels 0 (fork_of Balance 2) in
+  may_send w = [32] /\
+  let w := sends 99 0 w in
+  may_send w = [0] /\ waits_in_the_fork w = [(0, 16)] /\
+  may_send (wants_more 1 15 w) = [0] /\ may_send (wants_more 1 17 w) = [1] /\
+  given (wants_more 1 99 w) = [[]; map N.of_nat (seq 0 32)] /\
+  may_send (wants_more 1 99 w) = [16] /\
+  let w := cancels 0 (running (forked Balance [Page 4 3] (repeat [] 2))) in
+  may_send w = [4] /\ sent (hd (publisher_of 0) (publishers (sends 99 0 w))) = 34 /\
+  may_send (sends 99 0 w) = [0].
+Proof. vm_compute; repeat split. Qed.
+
 (** A branch that wants no more leaves the others running; the last one cancels above. *)
 Example the_last_branch_cancels_above :
   let w := sends 16 0 (fork_of Broadcast 2) in

@@ -4,7 +4,7 @@
 From Coq Require Import NArith String List Bool.
 From Sluicegate Require Import Write.Scripts Write.ScriptsDice.
 From Sluicegate Require Import Law.Pipeline Law.Junction Law.JunctionRun.
-From Sluicegate Require Decide.Demand.
+From Sluicegate Require Decide.Demand Decide.Hub.
 From Sluicegate Require Write.ScriptsGate Write.ScriptsPipeline.
 Import ListNotations.
 Open Scope string_scope.
@@ -92,13 +92,20 @@ Definition edge_json (line : list station) : list json :=
   | [] => []
   end.
 
-(** The counters of what is there of the junction: of the inputs of a join that have not ended; of
-    each branch of a fork the credit while the fork runs, and the edge while that is there. *)
+(** What a fork may hand on, what it has asked for above, and what waits in it. *)
+Definition fork_json (f : fork) : json :=
+  Object
+    [("owed", Number (may_hand_on f)); ("asked", Number (Hub.asked (hub f)));
+     ("held", Number (Hub.queued (hub f)))].
+
+(** The counters of what is there of the junction: of the inputs of a join that have not ended; of a
+    fork its own and the credit of each branch while it runs, and the edge while that is there. *)
 Definition middle_json (forked : bool) (w : web) : list json :=
   match middle w with
   | A_join j =>
       flat_map (fun i => if Junction.gone i then [] else [meter_json (wants i)]) (ins j)
   | A_fork f =>
+      fork_json f ::
       flat_map (fun one => meter_json (credit (fst one)) :: edge_json (snd one))
         (combine (branches f) (below w))
   | Gone => if forked then flat_map edge_json (below w) else []
@@ -211,13 +218,9 @@ Definition every_of (how : joining) : list (plan * list op) :=
 
 (** ** Forks *)
 
-(** In front of a fork. Nothing stands in front of a partition: an element that waits for its branch
-    holds up those behind it where they are. *)
-Definition before (how : forking) : list operator :=
-  match how with
-  | Partition => []
-  | _ => [Map_add 5; Filter_mod 2 0; Take 0; Take 2; Take 20; Drop 1; Page 4 3; Expand 3]
-  end.
+(** In front of a fork. What stands there goes on while an element waits for its branch. *)
+Definition before : list operator :=
+  [Map_add 5; Filter_mod 2 0; Take 0; Take 2; Take 20; Drop 1; Page 1 1; Page 4 3; Page 40 9; Expand 3].
 
 (** Behind an edge. A branch of a balance that leaves at once may leave before it is asked for or after:
     what was asked for then stays asked. *)
@@ -226,10 +229,12 @@ Definition after (how : forking) : list operator :=
    [Filter_mod 2 0; Take 3; Drop 2; Page 1 1; Page 4 3; Expand 3; Batch 2])%list.
 
 Definition forks_with (how : forking) : list plan :=
-  (map (fun o => Forking how [o] two) (before how) ++
+  (map (fun o => Forking how [o] two) before ++
    map (fun o => Forking how [] [[o]; []]) (after how) ++
    map (fun o => Forking how [] [[]; [o]]) (after how) ++
-   [Forking how [] [[]]; Forking how [] [[Page 2 1; Map_add 1]; [Take 4]; [Batch 3]]])%list.
+   [Forking how [] [[]]; Forking how [] [[Page 2 1; Map_add 1]; [Take 4]; [Batch 3]];
+    Forking how [Page 4 3] [[Take 3]; []]; Forking how [Page 8 6] [[Filter_mod 3 1]; []; [Take 9]];
+    Forking how [Filter_mod 2 0; Page 5 4] [[]; [Page 2 1]]])%list.
 
 Definition fork_plays : list (list op) :=
   [[Next 0 3; Request 0 2; Request 1 1; Next 0 20; Request 1 9; Next 0 9; Request 0 40; Complete 0;
@@ -317,14 +322,12 @@ Definition random_join (how : joining) (length : nat) (seed : N) : plan * list o
   let '(to, d) := throw_lines (often_behind how) 1 d in
   walked length (Joining how from (hd [] to)) d.
 
-(** Nothing stands in front of a balance either: once a branch has left, more is asked for than the others
-    have room for, and an element may wait. *)
 Definition random_fork (how : forking) (length : nat) (seed : N) : plan * list op :=
   let '(n, d) := choose 2 [2; 2; 3] (seeded (seed + 40000)) in
   let '(to, d) := throw_lines (Batch 2 :: often) (N.to_nat n) d in
   let '(from, d) := throw_lines often 1 d in
   walked length
-    (Forking how (match how with Broadcast => hd [] from | Balance | Partition => [] end)
+    (Forking how (hd [] from)
        (map (fun line => if ScriptsPipeline.fitting line then line else []) to)) d.
 
 (** ** The files *)

@@ -96,12 +96,13 @@ final class FlowShapesTests: XCTestCase {
         _ = try Source(1...6).groupBy(4, slots: 3, key: { $0 }, .map { $0 })
       }
       XCTAssertEqual(refused, .planRefused)
-      let broken = await kind {
+      let broken = await thrown {
         _ = try await all(
           try Source(1...6).groupBy(
             4, key: { if $0 == 3 { throw Oops() } else { $0 } }, Flow<Int, Int, NotUsed>.map { $0 }))
       }
-      XCTAssertEqual(broken, .stageFailed)
+      XCTAssertEqual((broken as? SluicegateError)?.kind, .stageFailed)
+      XCTAssertTrue("\(broken as Any)".contains("stage \"group_by\""), "\(broken as Any)")
     }
   }
 

@@ -95,6 +95,11 @@ impl Function {
         })
     }
 
+    /// The number that it tells of an element.
+    pub(super) fn tell(&self, input: &Element) -> Result<u64, Error> {
+        inside(|py| self.call(py, (input.bind(py),), |number| Ok(number.extract::<Count>()?.0)))
+    }
+
     /// An element that carries a number which the function tells of it.
     pub(super) fn number(&self, input: &Element) -> Result<Element, Error> {
         inside(|py| {

@@ -22,10 +22,11 @@ fn or_fail() -> CoreFlow<Result<Element, Error>, Element> {
 }
 
 /// Whether an element goes through a loop again, as a tuple says with it.
-fn round(answer: Element) -> Result<Feedback<Element, Element>, Error> {
+fn round(turn: &Function, answer: Element) -> Result<Feedback<Element, Element>, Error> {
     inside(|py| {
-        let (again, element): (bool, Py<PyAny>) = answer.bind(py).extract()?;
+        let told = turn.call(py, (answer.bind(py),), |told| told.extract::<(bool, Py<PyAny>)>());
         drop(answer);
+        let (again, element) = told?;
         let element = Element::from(element);
         Ok(if again { Feedback::Again(element) } else { Feedback::Out(element) })
     })
@@ -290,7 +291,7 @@ impl FlowStage {
         Ok(Self::plain(&flow.map_err(refused)?))
     }
 
-    /// Through a run of `flow` of its own for each number that `number` puts on an element.
+    /// Through a run of `flow` of its own for each number that `number` tells of an element.
     #[staticmethod]
     #[pyo3(signature = (max_groups, slots, number, flow, /))]
     fn group_by(
@@ -300,15 +301,18 @@ impl FlowStage {
         flow: &FlowStage,
     ) -> PyResult<Self> {
         let flow = flow.0.get()?.map_mat(|_| NotUsed);
-        let groups = CoreFlow::group_by(max_groups.0, slots.0, Element::size, flow);
-        Ok(Self::plain(&numbered(number, "key").via(groups.map_err(refused)?)))
+        let key = move |element: &Element| number.tell(element);
+        let groups = CoreFlow::try_group_by(max_groups.0, slots.0, key, flow);
+        Ok(Self::plain(&groups.map_err(refused)?))
     }
 
-    /// Again and again through `body`, which answers whether an element goes round, and the element.
+    /// Again and again through `body`; `turn` tells of its answers whether an element goes round, and
+    /// the element.
     #[staticmethod]
-    #[pyo3(signature = (capacity, body, /))]
-    fn feedback(capacity: Count, body: &FlowStage) -> PyResult<Self> {
-        let body = body.0.get()?.map_mat(|_| NotUsed).via(CoreFlow::try_map(round).named("round"));
+    #[pyo3(signature = (capacity, body, turn, /))]
+    fn feedback(capacity: Count, body: &FlowStage, turn: Function) -> PyResult<Self> {
+        let round = CoreFlow::try_map(move |answer| round(&turn, answer)).called("feedback");
+        let body = body.0.get()?.map_mat(|_| NotUsed).via(round);
         Ok(Self::plain(&CoreFlow::feedback(capacity.0, body).map_err(refused)?))
     }
 

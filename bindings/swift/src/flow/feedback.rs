@@ -50,7 +50,7 @@ pub fn flow_feedback(
             RoundReply::Again { token } => Feedback::Again(own(token)),
             RoundReply::Out { token } => Feedback::Out(own(token)),
         });
-        let body = body.0.map_mat(|_| NotUsed).via(round.named("round"));
+        let body = body.0.map_mat(|_| NotUsed).via(round.called("feedback"));
         Ok::<_, Error>(flow(CoreFlow::feedback(capacity, body)?))
     })
 }

@@ -25,7 +25,6 @@ pub trait Keys: Send + Sync {
     fn same(&self, left: u64, right: u64) -> bool;
 }
 
-#[derive(Clone)]
 struct Key {
     key: Element,
     keys: Arc<dyn Keys>,
@@ -72,14 +71,9 @@ pub fn flow_group_by(
     inner: &FlowCore,
 ) -> Result<Arc<FlowCore>, Failure> {
     guard(|| {
-        let inner = without().via(inner.0.map_mat(|_| NotUsed));
-        let key = |(_, key): &With<Key>| key.clone();
-        let groups = CoreFlow::group_by(max_groups, slots, key, inner)?;
-        let keyed = CoreFlow::try_map(move |element: Element| {
-            let key = Key::of(&keys, &element)?;
-            Ok((element, key))
-        });
-        Ok::<_, Error>(flow(keyed.named("key").via(groups)))
+        let inner = inner.0.map_mat(|_| NotUsed);
+        let key = move |element: &Element| Key::of(&keys, element);
+        Ok::<_, Error>(flow(CoreFlow::try_group_by(max_groups, slots, key, inner)?))
     })
 }
 

@@ -1,5 +1,6 @@
 //! broadcast, balance, partition: one input, several outputs, each behind an edge of its own.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Task, Poll};
@@ -9,12 +10,12 @@ use super::input::Input;
 use crate::credit::{AcquireFuture, TryAcquire};
 use crate::error::{Error, ErrorKind};
 use crate::flow::build::Build;
-use crate::flow::context::{Context, Signal, Up};
+use crate::flow::context::{Context, Gone, Signal, Up};
 use crate::flow::edge::{Credit, EdgeCore, Offer};
 use crate::flow::guard::guarded;
 use crate::flow::held::{Kept, own};
 use crate::flow::island::Drive;
-use crate::flow::meter::Meter;
+use crate::flow::meter::{Meter, StageView};
 use crate::flow::pump::Pump;
 use crate::flow::source::edge;
 use crate::flow::{EdgeOptions, Flow, Sink};
@@ -139,9 +140,15 @@ struct Fan<T> {
     branches: Vec<Branch<T>>,
     ends_with_first: bool,
     hub: Hub,
-    /// What arrived, and for whom, as far as that is known.
-    held: Kept<Option<(T, Option<usize>)>>,
+    /// What arrived and waits, the oldest first: no more than was asked for.
+    held: Kept<VecDeque<T>>,
+    /// The branch that the oldest is for, once that is known.
+    target: Option<usize>,
+    /// How the upstream ended, while elements stand before that.
+    end: Option<Result<(), Error>>,
     next: usize,
+    /// Where the hub's counters are shown.
+    view: Arc<StageView>,
 }
 
 impl<T: Send> Fan<T> {
@@ -160,9 +167,15 @@ impl<T: Send> Fan<T> {
         in_all(asked.fold(None, |so_far, owed| division.and_branch(so_far, owed)))
     }
 
-    /// The branch that an element for `target` goes to; `None` if it must wait.
-    fn place(&self, target: Option<usize>) -> Option<usize> {
-        if let Some(target) = target {
+    /// True once nobody is left to hand anything to, or one has left that ends all.
+    fn is_over(&self) -> bool {
+        self.live().next().is_none()
+            || (self.ends_with_first && self.branches.iter().any(|branch| branch.gone))
+    }
+
+    /// The branch that the oldest element goes to; `None` if it must wait.
+    fn place(&self) -> Option<usize> {
+        if let Some(target) = self.target {
             let branch = &self.branches[target];
             return (branch.gone || branch.takes()).then_some(target);
         }
@@ -170,18 +183,38 @@ impl<T: Send> Fan<T> {
         (0..n).map(|k| self.next.wrapping_add(k) % n).find(|at| self.branches[*at].takes())
     }
 
-    /// Hands on what is held. False if it must wait.
+    /// Finds out which branch the oldest element is for.
+    fn choose(&mut self) -> Result<(), Error> {
+        let Mode::Partition(choose) = &self.mode else { return Ok(()) };
+        let Some(element) = self.held.front().filter(|_| self.target.is_none()) else {
+            return Ok(());
+        };
+        let at = guarded(&self.name, || Ok(choose(element)))?;
+        let n = self.branches.len();
+        if at >= n {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("stage {:?} chose branch {at} of {n}", self.name),
+            ));
+        }
+        self.target = Some(at);
+        Ok(())
+    }
+
+    /// Hands on the oldest element. False if it must wait; true if it has gone, or there is none.
     fn share(&mut self) -> Result<bool, Error> {
-        let Some((element, target)) = self.held.take() else { return Ok(true) };
+        self.choose()?;
         let everybody = matches!(self.mode, Mode::Broadcast(_));
-        let place = if everybody { None } else { self.place(target) };
+        let place = if everybody { None } else { self.place() };
         let held_up = if everybody { self.live().any(|b| !b.takes()) } else { place.is_none() };
         let (hub, turn) = self.hub.share_next(self.live().next().is_some(), held_up);
         self.hub = hub;
         if turn != Turn::Share {
-            *self.held = Some((element, target));
-            return Ok(false);
+            return Ok(turn == Turn::Nothing);
         }
+        let Some(element) = self.held.pop_front() else { return Ok(true) };
+        self.target = None;
+        self.view.count_passed();
         if let Some(at) = place {
             self.next = at.wrapping_add(1);
             if self.branches[at].gone {
@@ -202,28 +235,29 @@ impl<T: Send> Fan<T> {
         Ok(true)
     }
 
-    fn arrive(&mut self, element: T) -> Result<(), Error> {
+    fn arrive(&mut self, element: T) {
         let (hub, answer) = self.hub.arrive();
         self.hub = hub;
         if answer == HubArrival::Unasked {
-            return Ok(()); // the upstream broke the demand gate
+            self.view.count_late(); // the upstream broke the demand gate
+        } else {
+            self.held.push_back(element);
         }
-        let target = match &self.mode {
-            Mode::Partition(choose) => {
-                let at = guarded(&self.name, || Ok(choose(&element)))?;
-                let n = self.branches.len();
-                if at >= n {
-                    return Err(Error::new(
-                        ErrorKind::InvalidArgument,
-                        format!("stage {:?} chose branch {at} of {n}", self.name),
-                    ));
-                }
-                Some(at)
-            }
-            _ => None,
-        };
-        *self.held = Some((element, target));
-        Ok(())
+    }
+
+    /// Nothing more comes. What waits stands before the end.
+    fn close(&mut self, end: Result<(), Error>) {
+        self.hub = self.hub.upstream_ended();
+        self.up = Box::new(Gone);
+        self.end = Some(end);
+    }
+
+    fn show(&self) {
+        // Nobody overtakes an element that waits.
+        let may_leave = if self.hub.is_shared() { self.demand() } else { 0 };
+        self.view.set_downstream(may_leave);
+        self.view.set_upstream(self.hub.asked);
+        self.view.set_held(self.hub.queued);
     }
 
     fn finish(&self, error: Option<&Error>) {
@@ -232,42 +266,48 @@ impl<T: Send> Fan<T> {
         }
     }
 
-    /// One step; `Ready` with how it ended.
+    /// Hands on what it can, and has the stages above go on whether or not an element waits: what was
+    /// asked for is taken as it comes, a page fills itself, an end is heard. `Ready` with how it ended.
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, Error> {
-        if context.stopping() {
-            return Ok(Poll::Pending);
-        }
-        self.branches.iter_mut().for_each(|branch| branch.look(context));
-        let over = self.live().next().is_none();
-        if over || (self.ends_with_first && self.branches.iter().any(|branch| branch.gone)) {
-            return Ok(Poll::Ready(())); // dropped: that cancels above
-        }
-        loop {
-            if !self.share()? {
-                return Ok(Poll::Pending);
+        while !context.stopping() {
+            self.branches.iter_mut().for_each(|branch| branch.look(context));
+            if self.is_over() {
+                return Ok(Poll::Ready(())); // dropped: that cancels above
             }
-            let (hub, ask) = self.hub.replenish(self.demand());
-            self.hub = hub;
-            if is_request(ask) {
-                self.up.request(ask);
+            let moved = self.share()?;
+            if let Some(end) = &self.end {
+                match (self.hub.is_shared(), moved) {
+                    (true, _) => return end.clone().map(Poll::Ready),
+                    (false, true) => continue,
+                    (false, false) => break,
+                }
+            }
+            if moved {
+                let (hub, ask) = self.hub.replenish(self.demand());
+                self.hub = hub;
+                if is_request(ask) {
+                    self.up.request(ask);
+                }
             }
             match self.up.poll(context) {
-                Poll::Pending => return Ok(Poll::Pending),
-                Poll::Ready(Signal::Complete) => return Ok(Poll::Ready(())),
-                Poll::Ready(Signal::Fail(error)) => return Err(error),
-                Poll::Ready(Signal::Next(element)) => self.arrive(element)?,
+                Poll::Pending if moved && !self.hub.is_shared() => {} // the next may go too
+                Poll::Pending => break,
+                Poll::Ready(Signal::Complete) => self.close(Ok(())),
+                Poll::Ready(Signal::Fail(error)) => self.close(Err(error)),
+                Poll::Ready(Signal::Next(element)) => self.arrive(element),
             }
-            if context.stopping() {
-                return Ok(Poll::Pending);
-            }
-            self.branches.iter_mut().for_each(|branch| branch.look(context));
         }
+        // A branch whose end is known by its refusal of an element may have nobody to wake for it.
+        let over = !context.stopping() && self.is_over();
+        Ok(if over { Poll::Ready(()) } else { Poll::Pending })
     }
 }
 
 impl<T: Send> Drive for Fan<T> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match self.step(context) {
+        let step = self.step(context);
+        self.show();
+        match step {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) => {
                 self.finish(None);
@@ -303,10 +343,10 @@ fn fan<T: Send + 'static>(
 ) -> Vec<Up<T>> {
     let mut branches = Vec::with_capacity(n);
     let mut ups: Vec<Up<T>> = Vec::with_capacity(n);
-    let mut name = kind.to_owned();
+    let own = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
+    let name = own.name().to_owned();
     for _ in 0..n {
         let meter = build.meter(kind, Stage::each(u64::MAX).expect("not 0"));
-        meter.name().clone_into(&mut name);
         let (out, core) = edge(build, kind, options.edge, Credit::Mark, Arc::new(|_: &T| 0));
         branches.push(Branch::new(core, meter));
         ups.push(Box::new(out));
@@ -321,7 +361,10 @@ fn fan<T: Send + 'static>(
         ends_with_first,
         hub,
         held: Kept::default(),
+        target: None,
+        end: None,
         next: 0,
+        view: Arc::clone(own.view()),
     };
     build.island(name, drive);
     ups
@@ -349,7 +392,8 @@ impl<T: Send + 'static, M: 'static> Sink<T, Vec<M>> {
     }
 
     /// Each element to one branch that has room for it; branches with room take turns. Edges and ends
-    /// are as in [`broadcast`](Self::broadcast).
+    /// are as in [`broadcast`](Self::broadcast). What a branch that leaves had asked for may be on its
+    /// way: it goes to the others, or waits for them, and is not asked for again.
     #[must_use]
     pub fn balance(branches: Vec<Sink<T, M>>) -> Self {
         Self::balance_with(branches, FanOptions::default())
@@ -362,7 +406,7 @@ impl<T: Send + 'static, M: 'static> Sink<T, Vec<M>> {
     }
 
     /// Each element to the branch whose number `choose` says, counted from 0. An element for a full
-    /// branch holds up those behind it. An element for a branch that has cancelled is dropped and
+    /// branch holds up those behind it, which are held as well: no more than an edge's room. An element for a branch that has cancelled is dropped and
     /// counted as late; a number that no branch has fails the stream with `InvalidArgument`.
     #[must_use]
     pub fn partition(

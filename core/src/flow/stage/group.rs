@@ -198,6 +198,8 @@ where
                 Poll::Ready(Signal::Complete) | Poll::Pending => {}
             }
             if !self.feed(context) {
+                // What stands above goes on: a page fills itself, an end is heard, and told later.
+                let _nothing_was_asked_for = self.inlet.pull(context);
                 return Poll::Pending;
             }
             if self.told {

@@ -286,11 +286,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         ``scan``, ``map_async`` and the like. PlanRefused for one that may make more or fewer, and
         for a capacity of 0.
         """
-        return Flow(
-            lambda: _core.FlowStage.feedback(
-                capacity, body._make().via(_core.FlowStage.map(_round), LEFT)
-            )
-        )
+        return Flow(lambda: _core.FlowStage.feedback(capacity, body._make(), _round))
 
     @staticmethod
     def switch() -> Flow[Any, Any, Switch]:

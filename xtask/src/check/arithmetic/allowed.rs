@@ -16,7 +16,7 @@ pub const ALLOWED: &[Allowed] = &[
     ("core/src/flow/explain.rs", "1 ..", "a text: one, several"),
     (
         "core/src/flow/meter.rs",
-        "self.held.load(Relaxed).saturating_add(self.parked.load(Relaxed))",
+        "held.saturating_add(self.parked.load(Relaxed))",
         "a figure for people: what waits, and what waits for room in front of it",
     ),
 ];
