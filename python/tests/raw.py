@@ -1,4 +1,4 @@
-"""A host that a test plays, which may break the protocol: frames by hand over pipes."""
+"""A host, caller or switch that a test plays, which may break the protocol: frames by hand."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from socket import socket
+from typing import IO, Any
 
 from conftest import REFERENCE
 
-HELLO, REQ, CHUNK, END, ERR, STREAM_START, STREAM_END, POLICY = 0, 1, 3, 4, 6, 8, 9, 15
+HELLO, REQ, CHUNK, END, ERR, STREAM_START, STREAM_END = 0, 1, 3, 4, 6, 8, 9
+RELAY_NOTIFY, POLICY = 10, 15
+
+LIMITS = {"max_frame": 3670016, "max_chunk": 262144, "max_reorder_buffer": 64}
 
 Frame = dict[Any, Any]
 
@@ -78,12 +82,20 @@ def fnv(data: bytes) -> int:
 
 
 class RawHost:
-    """Speaks to a cartridge by frames."""
+    """Speaks to a cartridge, or a relay, by frames."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._out, self._in = process.stdin, process.stdout
+    def __init__(self, out: IO[bytes], into: IO[bytes]) -> None:
+        self._out, self._in = out, into
+
+    @classmethod
+    def over(cls, connection: socket) -> RawHost:
+        """One that speaks over a socket."""
+        return cls(connection.makefile("wb"), connection.makefile("rb"))
+
+    def hello(self, window: int = 4) -> None:
+        """The handshake, up to the identity check."""
+        self.send(HELLO, 0, k5={**LIMITS, "initial_credit": window, "version": 6})
+        assert self.receive()[5]["initial_credit"] == window
 
     def send(self, kind: int, request: int, **keys: Any) -> None:
         """A frame; ``keys`` are named ``k4`` for key 4."""
@@ -130,10 +142,10 @@ def raw_host(window: int) -> Iterator[RawHost]:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:
         try:
-            host = RawHost(process)
-            limits = {"max_frame": 3670016, "max_chunk": 262144, "max_reorder_buffer": 64}
-            host.send(HELLO, 0, k5={**limits, "initial_credit": window, "version": 6})
-            assert host.receive()[5]["initial_credit"] == window
+            assert process.stdin is not None
+            assert process.stdout is not None
+            host = RawHost(process.stdin, process.stdout)
+            host.hello(window)
             host.send(POLICY, 0, k5={"network": "full"})
             yield host
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import queue
 import threading
 import traceback
@@ -20,12 +21,16 @@ from sluicegate.flow import (
     Completion,
     EdgeOptions,
     Flow,
+    Manual,
+    Offer,
+    OfferStatus,
     Out,
     Promise,
     Scope,
     Sink,
     Source,
     Status,
+    testkit,
 )
 from tally import SOON, Element, Tally
 
@@ -358,6 +363,69 @@ def cancels(_: Scope) -> None:
         promise.completion.result(SOON)
 
 
+def feeds(scope: Scope) -> None:
+    source: Source[int, Manual[int]] = Source.manual(EdgeOptions(2))
+    manual, result = source.to_mat(Sink.ignore(), lambda a, b: (a, b)).run(scope)
+    try:
+        fails(1)
+    except KeyError as raised:
+        won = manual.fail(raised)
+    assert won
+    with pytest.raises(KeyError):
+        result.result(SOON)
+    for offer in (manual.offer(1), manual.try_offer(1)):
+        assert offer is not None
+        assert (offer.status, type(offer.error)) == (OfferStatus.FAILURE, KeyError)
+    with pytest.raises(KeyError):
+        manual << 1
+    assert not manual.fail(KeyError("late"))
+    assert not manual.complete()
+    assert (manual.held, manual.lost, manual.is_over) == (0, 0, True)
+
+
+def feeds_nobody(scope: Scope) -> None:
+    source: Source[int, Manual[int]] = Source.manual(EdgeOptions(2))
+    manual, outlet = source.to_mat(Sink.outlet(), lambda a, b: (a, b)).run(scope)
+    for number in range(2):
+        assert manual.try_offer(number) == Offer.ENQUEUED
+    try:
+        fails(1)
+    except KeyError as raised:
+        won = manual.fail(raised)
+    assert won
+    assert manual.held <= 2
+    outlet.cancel()
+    del outlet  # which may have been told of the failure
+    until(lambda: manual.held == 0, SOON)
+
+
+def plays(scope: Scope) -> None:
+    publisher, result = testkit.publisher().to_mat(Sink.ignore(), lambda a, b: (a, b)).run(scope)
+    try:
+        fails(1)
+    except KeyError as raised:
+        won = publisher.send_error(raised)
+    assert won
+    with pytest.raises(KeyError):
+        result.result(SOON)
+    publisher.expect_cancel()
+
+
+def switches(scope: Scope) -> None:
+    endless = Source.make(lambda: itertools.repeat(1)).via_mat(
+        Flow.switch(), lambda _, switch: switch
+    )
+    switch, result = endless.to_mat(Sink.ignore(), lambda a, b: (a, b)).run(scope)
+    try:
+        fails(1)
+    except KeyError as raised:
+        won = switch.cancel(raised)
+    assert won
+    assert not switch.cancel()
+    with pytest.raises(KeyError):
+        result.result(SOON)
+
+
 async def awaits(scope: Scope) -> None:
     result = Source.single(1).map(fails).to(Sink.ignore()).run(scope)
     for one in (result, result.to_asyncio(), result):
@@ -389,6 +457,10 @@ FAILING: dict[str, Callable[[Scope], Any]] = {
     "outlet": reads,
     "promise": settles,
     "cancel": cancels,
+    "manual": feeds,
+    "outlet of a manual": feeds_nobody,
+    "probe": plays,
+    "switch": switches,
     "await": awaits,
     "tasks": fails_in_tasks,
 }

@@ -60,9 +60,36 @@ def check_sources(scope: Scope, tasks: asyncio.Queue[str], threads: queue.Queue[
     manual: Source[int, Manual[int]] = Source.manual(EdgeOptions(2))
     assert_type(manual.map(str), Source[str, Manual[int]])
     assert_type(manual.map_mat(lambda control: control.held), Source[int, int])
-    assert_type(manual.via_mat(Flow.switch(), lambda a, b: (a, b)).run(scope), Outlet[Any])
+    assert_type(manual.via_mat(Flow.switch(), lambda a, b: (a, b)).run(scope), Outlet[int])
     hub: Source[Any, MergeHub[Any]] = Source.merge_hub()
     assert_type(hub.run(scope), Outlet[Any])
+
+
+def check_stages_that_take_any(numbers: Source[int, None]) -> None:
+    """Checked by mypy, never run. What a stage stands beside says what its elements are."""
+    keeping: list[Flow[int, int, None]] = [
+        *(Flow.take(2), Flow.drop(2), Flow.page(2), Flow.throttle(1, 1.0), Flow.delay(1.0)),
+        *(Flow.debounce(1.0), Flow.idle_timeout(1.0), Flow.initial_timeout(1.0)),
+        *(Flow.completion_timeout(1.0), Flow.take_within(1.0), Flow.drop_within(1.0)),
+        *(Flow.buffer(), Flow.recover(lambda error: len(str(error))), Flow.recover_with(numbers)),
+    ]
+    assert_type(numbers.via(keeping[0]), Source[int, None])
+    assert_type(numbers.via(Flow.take(2)), Source[int, None])
+    assert_type(numbers.via(Flow.throttle(1, 1.0)), Source[int, None])
+    assert_type(numbers.via(Flow.idle_timeout(1.0)).map(str), Source[str, None])
+    assert_type(Flow.map(str).via(Flow.take(2)), Flow[object, str, None])
+    assert_type(numbers.via_mat(Flow.switch(), lambda _, switch: switch), Source[int, Switch])
+    assert_type(numbers.via(Flow.recover_with(Source.single("x"))), Source[int | str, None])
+    assert_type(numbers.recover(lambda error: str(error)), Source[int | str, None])
+    assert_type(numbers.recover_with(Source.single("x")), Source[int | str, None])
+    assert_type(numbers.batch(2).flatten(), Source[int, None])
+    assert_type(Flow.take(2), Flow[Any, Any, None])  # alone, nobody says it
+    assert_type(Source.empty(), Source[Any, None])
+    played: Source[str, testkit.Publisher[str]] = testkit.publisher()
+    assert_type(played, Source[str, testkit.Publisher[str]])
+    none: Source[str, None] = Source.empty()
+    assert_type(none.concat(Source.single("x")), Source[str, None])
+    numbers.flatten()  # type: ignore[misc]
 
 
 def check_runs(scope: Scope, source: Source[int, Manual[int]]) -> None:
@@ -77,7 +104,7 @@ def check_runs(scope: Scope, source: Source[int, Manual[int]]) -> None:
     assert_type(next(source.run(scope)), int)
     assert_type(scope.stages(), list[Stage])
     both = source.to_mat(testkit.subscriber(), lambda a, b: (a, b))
-    assert_type(both.run(scope), tuple[Manual[int], testkit.Subscriber[Any]])
+    assert_type(both.run(scope), tuple[Manual[int], testkit.Subscriber[int]])
     assert_type(Flow.switch().map_mat(Switch.cancel), Flow[Any, Any, bool])
     promise: Promise[int] = Promise()
     assert_type(promise.completion, Completion[int])

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sluicegate::account::Snapshot;
-use sluicegate::engine::{Health as CoreHealth, Stalls};
+use sluicegate::engine::Health as CoreHealth;
+use sluicegate::link::offload;
 use sluicegate::{
     Command, Engine as CoreEngine, EngineOptions, Error, ErrorKind, Mode, NetworkPolicy,
     Peer as CorePeer, Version,
@@ -17,8 +18,8 @@ use sluicegate::{
 use crate::call::Call;
 use crate::errors;
 use crate::fork::Owned;
+use crate::notices::{self, Notices};
 use crate::number::Count;
-use crate::offload::offload;
 use crate::op::Op;
 use crate::report::{self, Control};
 use crate::stream::{InputStream, OutputStream};
@@ -28,7 +29,7 @@ use crate::transport::{LimitsTuple, duplicate, limits_in, limits_out};
 #[pyclass(frozen, module = "sluicegate._core")]
 pub(crate) struct Engine {
     core: Owned<CoreEngine>,
-    stalls: Stalls,
+    notices: Notices,
 }
 
 impl Engine {
@@ -37,25 +38,26 @@ impl Engine {
     }
 }
 
-/// Seconds between heartbeats, seconds to answer one, seconds until there is a notice of a stall.
-pub(crate) type Health = (Option<f64>, f64, Option<f64>);
+/// Seconds between heartbeats, seconds to answer one, seconds until there is a notice of a stall, whether
+/// losses are not written to stderr.
+pub(crate) type Health = (Option<f64>, f64, Option<f64>, bool);
 
 /// A time that a caller gave, in seconds.
 pub(crate) fn seconds(name: &str, given: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(given).map_err(|error| invalid(format!("{name}: {error}")))
 }
 
-/// Options as Python gives them, and what collects the stall notices.
+/// Options as Python gives them, and what collects the notices.
 pub(crate) fn options(
     limits: (Count, Count, Count, Count),
     handshake_timeout: f64,
     policy: &str,
     max_item: Count,
-    (heartbeat, patience, stall): Health,
+    (heartbeat, patience, stall, quiet_losses): Health,
     peer_calls: bool,
     protocol: Count,
-) -> PyResult<(EngineOptions, Stalls)> {
-    let stalls = Stalls::default();
+) -> PyResult<(EngineOptions, Notices)> {
+    let notices = Notices::default();
     let options = EngineOptions {
         limits: limits_in(limits)?,
         handshake_timeout: seconds("handshake_timeout", handshake_timeout)?,
@@ -65,13 +67,13 @@ pub(crate) fn options(
             heartbeat: heartbeat.map(|given| seconds("heartbeat", given)).transpose()?,
             patience: seconds("patience", patience)?,
             stall: stall.map(|given| seconds("stall", given)).transpose()?,
-            on_stall: stalls.hears(),
-            ..CoreHealth::default()
+            on_stall: notices.stalls.hears(),
+            on_loss: notices::on_loss(&notices.losses, quiet_losses),
         },
         peer_calls,
         version: Version::proposed(protocol.0).map_err(|error| errors::raise(&error))?,
     };
-    Ok((options, stalls))
+    Ok((options, notices))
 }
 
 /// A command as Python gives it.
@@ -108,9 +110,9 @@ impl Engine {
         peer_calls: bool,
         protocol: Count,
     ) -> PyResult<Self> {
-        let (options, stalls) =
+        let (options, notices) =
             options(limits, handshake_timeout, policy, max_item, health, peer_calls, protocol)?;
-        Ok(Engine { core: Owned::new(CoreEngine::new(options)), stalls })
+        Ok(Engine { core: Owned::new(CoreEngine::new(options)), notices })
     }
 
     /// Starts a cartridge. Answers a peer.
@@ -154,8 +156,13 @@ impl Engine {
     /// Answers the next stall notice, as JSON.
     fn next_stall(&self) -> PyResult<Op> {
         self.core.get()?;
-        let next = self.stalls.next();
-        Ok(report::text(async move { Ok(next.await.to_json().to_string()) }))
+        Ok(notices::next_stall(&self.notices.stalls))
+    }
+
+    /// Answers the next notice of what was lost, as JSON.
+    fn next_loss(&self) -> PyResult<Op> {
+        self.core.get()?;
+        Ok(notices::next_loss(&self.notices.losses))
     }
 
     #[pyo3(signature = (address, /))]

@@ -10,13 +10,12 @@
 //! | `object` | Python objects in the hands of the core |
 //! | `sync` | locks that survive a fork |
 //! | `op` | one waiting operation, polled from Python |
-//! | `offload` | calls of the core that wait by themselves, as operations |
 //! | `errors`, `number`, `value`, `buffer`, `transport` | conversions |
 //! | `gate`, `window`, `router` | credit |
 //! | `stream`, `unread` | streams; items that were given back |
 //! | `request`, `call`, `engine` | the two ends of a call |
 //! | `feed` | live sources |
-//! | `report`, `relay` | what a process says of itself; switches and hosts |
+//! | `report`, `notices`, `relay` | what a process says of itself; switches and hosts |
 //! | `flow` | streams of Python objects between stages |
 //!
 //! Nothing here decides or waits. No core thread takes the interpreter lock but those of a flow's scope,
@@ -33,9 +32,9 @@ mod feed;
 mod flow;
 mod fork;
 mod gate;
+mod notices;
 mod number;
 mod object;
-mod offload;
 mod op;
 mod process;
 mod relay;
@@ -78,6 +77,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::gate::Gate;
+    #[pymodule_export]
+    use super::notices::Losses;
     #[pymodule_export]
     use super::op::Op;
     #[pymodule_export]

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sluicegate::{
-    Address, Host as CoreHost, HostOptions, Manifest, Switch as CoreSwitch, SwitchOptions, link,
+    Address, Host as CoreHost, HostOptions, Manifest, Switch as CoreSwitch, SwitchOptions,
+    engine::Losses,
+    link::{self, offload},
 };
 
 use crate::engine::{self, Engine, Health, Peer, command, seconds};
 use crate::errors;
 use crate::fork::Owned;
+use crate::notices::{self, Notices};
 use crate::number::Count;
-use crate::offload::offload;
 use crate::op::Op;
 use crate::report::{self, Control};
 use crate::transport::{duplicate, limits_in};
@@ -28,37 +30,44 @@ fn done(future: impl Future<Output = Result<(), sluicegate::Error>> + Send + 'st
 
 /// The core of `sluicegate.Switch`.
 #[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct Switch(Owned<CoreSwitch>);
+pub(crate) struct Switch {
+    core: Owned<CoreSwitch>,
+    losses: Losses,
+}
 
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (limits, join_timeout, policy, /))]
+    #[pyo3(signature = (limits, join_timeout, policy, quiet_losses, /))]
     fn new(
         limits: (Count, Count, Count, Count),
         join_timeout: f64,
         policy: &str,
+        quiet_losses: bool,
     ) -> PyResult<Self> {
+        let losses = Losses::default();
         let options = SwitchOptions {
             limits: limits_in(limits)?,
             join_timeout: seconds("join_timeout", join_timeout)?,
             policy: engine::policy_from(policy)?,
+            on_loss: notices::on_loss(&losses, quiet_losses),
             ..SwitchOptions::default()
         };
-        Ok(Switch(Owned::new(CoreSwitch::new(options))))
+        Ok(Switch { core: Owned::new(CoreSwitch::new(options)), losses })
     }
 
     /// Answers where it listens.
     #[pyo3(signature = (at, /))]
     fn listen(&self, at: &str) -> PyResult<String> {
-        let place = self.0.get()?.listen(&address(at)?).map_err(|error| errors::raise(&error))?;
+        let place =
+            self.core.get()?.listen(&address(at)?).map_err(|error| errors::raise(&error))?;
         Ok(place.to_string())
     }
 
     /// Lets a newcomer join over two descriptors, which are duplicated.
     #[pyo3(signature = (name, reader, writer, /))]
     fn attach(&self, name: String, reader: i32, writer: i32) -> PyResult<Op> {
-        let switch = self.0.get()?.clone();
+        let switch = self.core.get()?.clone();
         let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
         Ok(done(offload("join", move || switch.attach(&name, reader, writer))))
     }
@@ -66,36 +75,42 @@ impl Switch {
     /// Answers a peer.
     #[pyo3(signature = (engine, /))]
     fn caller(&self, engine: &Engine) -> PyResult<Op> {
-        let (switch, engine) = (self.0.get()?.clone(), engine.core()?.clone());
+        let (switch, engine) = (self.core.get()?.clone(), engine.core()?.clone());
         Ok(Op::new(offload("attach", move || switch.caller(&engine)), Peer::object))
     }
 
     #[getter]
     fn caps(&self) -> PyResult<Vec<String>> {
-        Ok(self.0.get()?.caps())
+        Ok(self.core.get()?.caps())
     }
 
     #[pyo3(signature = (state, /))]
     fn set_state(&self, state: &[u8]) -> PyResult<()> {
-        self.0.get()?.set_state(state).map_err(|error| errors::raise(&error))
+        self.core.get()?.set_state(state).map_err(|error| errors::raise(&error))
     }
 
     fn stats(&self) -> PyResult<String> {
-        Ok(self.0.get()?.stats().to_string())
+        Ok(self.core.get()?.stats().to_string())
     }
 
     fn explain(&self) -> PyResult<Op> {
-        let switch = self.0.get()?.clone();
+        let switch = self.core.get()?.clone();
         Ok(report::explain(move || switch.explain()))
+    }
+
+    /// Answers the next notice of what was lost, as JSON.
+    fn next_loss(&self) -> PyResult<Op> {
+        self.core.get()?;
+        Ok(notices::next_loss(&self.losses))
     }
 
     #[pyo3(signature = (address, /))]
     fn serve_control(&self, address: Option<&str>) -> PyResult<Control> {
-        report::serve(Arc::new(self.0.get()?.clone()), address)
+        report::serve(Arc::new(self.core.get()?.clone()), address)
     }
 
     fn close(&self) -> PyResult<()> {
-        self.0.get()?.close();
+        self.core.get()?.close();
         Ok(())
     }
 }
@@ -114,7 +129,10 @@ pub(crate) fn connect(engine: &Engine, at: &str) -> PyResult<Op> {
 
 /// The core of `sluicegate.Host`.
 #[pyclass(frozen, module = "sluicegate._core")]
-pub(crate) struct Host(Owned<CoreHost>);
+pub(crate) struct Host {
+    core: Owned<CoreHost>,
+    losses: Losses,
+}
 
 #[pymethods]
 impl Host {
@@ -128,11 +146,12 @@ impl Host {
         health: Health,
         idle: Option<f64>,
     ) -> PyResult<Self> {
-        let (engine, _) =
+        let (engine, Notices { losses, .. }) =
             engine::options(limits, handshake_timeout, policy, max_item, health, false, Count(6))?;
         let idle = idle.map(|idle| seconds("idle", idle)).transpose()?;
         let host = CoreHost::new(HostOptions { engine, idle });
-        Ok(Host(Owned::new(host.map_err(|error| errors::raise(&error))?)))
+        let core = Owned::new(host.map_err(|error| errors::raise(&error))?);
+        Ok(Host { core, losses })
     }
 
     #[pyo3(signature = (program, args, env, cwd, tee_stderr, /))]
@@ -144,7 +163,7 @@ impl Host {
         cwd: Option<PathBuf>,
         tee_stderr: bool,
     ) -> PyResult<Op> {
-        let host = self.0.get()?.clone();
+        let host = self.core.get()?.clone();
         let command = command(program, args, env, cwd, tee_stderr);
         Ok(done(offload("spawn", move || host.add(&command))))
     }
@@ -160,71 +179,77 @@ impl Host {
         tee_stderr: bool,
     ) -> PyResult<()> {
         let manifest = Manifest::from_json(manifest).map_err(|error| errors::raise(&error))?;
-        self.0.get()?.add_lazy(&command(program, args, env, cwd, tee_stderr), &manifest);
+        self.core.get()?.add_lazy(&command(program, args, env, cwd, tee_stderr), &manifest);
         Ok(())
     }
 
     /// Offers a cartridge behind two descriptors, which are duplicated.
     #[pyo3(signature = (label, reader, writer, /))]
     fn attach(&self, label: String, reader: i32, writer: i32) -> PyResult<Op> {
-        let host = self.0.get()?.clone();
+        let host = self.core.get()?.clone();
         let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
         Ok(done(offload("attach", move || host.attach(&label, reader, writer))))
     }
 
     #[pyo3(signature = (at, /))]
     fn join(&self, at: &str) -> PyResult<Op> {
-        let (host, address) = (self.0.get()?.clone(), address(at)?);
+        let (host, address) = (self.core.get()?.clone(), address(at)?);
         Ok(done(offload("join", move || host.join_at(&address))))
     }
 
     /// Joins a switch over two descriptors, which are duplicated.
     #[pyo3(signature = (reader, writer, /))]
     fn join_over(&self, reader: i32, writer: i32) -> PyResult<Op> {
-        let host = self.0.get()?.clone();
+        let host = self.core.get()?.clone();
         let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
         Ok(done(offload("join", move || host.join(reader, writer))))
     }
 
     #[pyo3(signature = (label, /))]
     fn retire(&self, label: &str) -> PyResult<bool> {
-        Ok(self.0.get()?.retire(label))
+        Ok(self.core.get()?.retire(label))
     }
 
     #[getter]
     fn state(&self) -> PyResult<Option<Vec<u8>>> {
-        Ok(self.0.get()?.state().map(|state| state.to_vec()))
+        Ok(self.core.get()?.state().map(|state| state.to_vec()))
     }
 
     #[getter]
     fn pids(&self) -> PyResult<Vec<u32>> {
-        Ok(self.0.get()?.pids())
+        Ok(self.core.get()?.pids())
     }
 
     fn stats(&self) -> PyResult<String> {
-        Ok(self.0.get()?.stats().to_string())
+        Ok(self.core.get()?.stats().to_string())
     }
 
     fn explain(&self) -> PyResult<Op> {
-        let host = self.0.get()?.clone();
+        let host = self.core.get()?.clone();
         Ok(report::explain(move || host.explain()))
+    }
+
+    /// Answers the next notice of what was lost, as JSON.
+    fn next_loss(&self) -> PyResult<Op> {
+        self.core.get()?;
+        Ok(notices::next_loss(&self.losses))
     }
 
     #[pyo3(signature = (address, /))]
     fn serve_control(&self, address: Option<&str>) -> PyResult<Control> {
-        report::serve(Arc::new(self.0.get()?.clone()), address)
+        report::serve(Arc::new(self.core.get()?.clone()), address)
     }
 
     /// Why it is no longer connected to its switch, None while it is or if it never was.
     #[getter]
     fn dead<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let reason = self.0.get()?.dead();
+        let reason = self.core.get()?.dead();
         reason.map(|reason| errors::exception(py, &reason)).transpose()
     }
 
     /// Answers why it is no longer connected to its switch.
     fn left(&self) -> PyResult<Op> {
-        let left = self.0.get()?.left();
+        let left = self.core.get()?.left();
         Ok(Op::new(async move { Ok(left.await) }, |py, reason| {
             Ok(errors::exception(py, &reason)?.unbind())
         }))
@@ -232,7 +257,7 @@ impl Host {
 
     /// Answers once it has left the switch and asked every cartridge to go.
     fn close(&self) -> PyResult<Op> {
-        let host = self.0.get()?.clone();
+        let host = self.core.get()?.clone();
         Ok(done(offload("close", move || {
             host.close();
             Ok(())

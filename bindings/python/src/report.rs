@@ -5,11 +5,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use sluicegate::account::Explanation;
 use sluicegate::control::{self, Control as CoreControl, Question, Report};
-use sluicegate::link::TraceFormat;
+use sluicegate::link::{TraceFormat, offload};
 
 use crate::errors;
 use crate::fork::Owned;
-use crate::offload::offload;
 use crate::op::Op;
 use crate::sync::Mutex;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use sluicegate::link::offload;
 use sluicegate::{
     AttributionClass, Cap, Cartridge, Error, ErrorKind, Manifest, Request as CoreRequest,
     Session as CoreSession,
@@ -11,8 +12,8 @@ use sluicegate::{
 use crate::call::Call;
 use crate::errors;
 use crate::fork::Owned;
+use crate::notices::Losses;
 use crate::number::{self, Count};
-use crate::offload::offload;
 use crate::op::Op;
 use crate::report::{self, Control};
 use crate::stream::{InputStream, OutputStream, StreamSender};
@@ -58,16 +59,20 @@ pub(crate) struct Session(Owned<CoreSession>);
 #[pymethods]
 impl Session {
     /// The handshake on stdin and stdout, or on two descriptors, which are duplicated. Answers a
-    /// session.
+    /// session. `losses` collects what is lost.
     #[staticmethod]
-    #[pyo3(signature = (manifest, limits, descriptors, /))]
+    #[pyo3(signature = (manifest, limits, losses, quiet_losses, descriptors, /))]
     fn serve(
         manifest: &str,
         limits: (Count, Count, Count, Count),
+        losses: &Losses,
+        quiet_losses: bool,
         descriptors: Option<(i32, i32)>,
     ) -> PyResult<Op> {
         let manifest = Manifest::from_json(manifest).map_err(|error| errors::raise(&error))?;
-        let cartridge = Cartridge::new(manifest).limits(limits_in(limits)?);
+        let cartridge = Cartridge::new(manifest)
+            .limits(limits_in(limits)?)
+            .on_loss(losses.on_loss(quiet_losses)?);
         let session =
             |py: Python<'_>, session| Ok(Py::new(py, Session(Owned::new(session)))?.into_any());
         Ok(match descriptors {

@@ -153,6 +153,13 @@ impl<T: Send + 'static> Manual<T> {
         self.core().held()
     }
 
+    /// The same for whoever lets go of the source: what it answers keeps neither the source nor what that
+    /// has failed with, and is 0 once nobody is there to take the elements.
+    pub fn held_apart(&self) -> impl Fn() -> u64 + Send + Sync + use<T> {
+        let core = Arc::downgrade(self.core());
+        move || core.upgrade().map_or(0, |core| core.held())
+    }
+
     /// Elements that the overflow strategy discarded.
     #[must_use]
     pub fn lost(&self) -> u64 {

@@ -42,6 +42,7 @@ from sluicegate._relay import Host as Host
 from sluicegate._relay import Switch as Switch
 from sluicegate._report import Control as Control
 from sluicegate._report import Explanation as Explanation
+from sluicegate._report import Loss as Loss
 from sluicegate._report import StageStanding as StageStanding
 from sluicegate._report import Standing as Standing
 from sluicegate._report import ask_explain as ask_explain
@@ -71,6 +72,7 @@ __all__ = [
     "Item",
     "Limits",
     "Log",
+    "Loss",
     "Memory",
     "OutputStream",
     "OverrunPolicy",

@@ -19,9 +19,9 @@ from sluicegate._data import Limits
 from sluicegate._engine import HasFileno, descriptor
 from sluicegate._generator import emitting
 from sluicegate._handle import Handle
-from sluicegate._report import Control, Explanation, place, stats_of
+from sluicegate._report import Control, Explanation, Loss, place, stats_of
 from sluicegate._request import Request, RequestBase
-from sluicegate._wait import NEVER, wait
+from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.errors import Handshake, InvalidArgument, LimitReached, NoHandler, SluicegateError
 
 Handler = Callable[[Any], object]
@@ -41,8 +41,13 @@ class CartridgeBase(Handle):
         *,
         description: str | None = None,
         limits: Limits | None = None,
+        quiet_losses: bool = False,
     ) -> None:
-        """A cartridge without caps; ``limits`` are proposed to the host."""
+        """A cartridge without caps; ``limits`` are proposed to the host.
+
+        Warnings of lost frames, which ``next_loss`` tells of, are also written to stderr, unless
+        ``quiet_losses``.
+        """
         self.name = name
         self.version = version
         self.description = description
@@ -51,6 +56,8 @@ class CartridgeBase(Handle):
         self._handlers: dict[str, Handler] = {}
         self._session: _core.Session | None = None
         self._control: tuple[str | None] | None = None
+        self._quiet_losses = quiet_losses
+        self._losses: dict[int, _core.Losses] = {}  # by process: a child of a fork has its own
 
     def cap(
         self,
@@ -119,7 +126,11 @@ class CartridgeBase(Handle):
             descriptors = (descriptor(reader), descriptor(writer))
         elif reader is not writer:
             raise InvalidArgument("a cartridge needs both a reader and a writer, or none")
-        return _core.Session.serve(self.manifest(), self.limits.row(), descriptors)
+        losses, quiet = self._heard(), self._quiet_losses
+        return _core.Session.serve(self.manifest(), self.limits.row(), losses, quiet, descriptors)
+
+    def _heard(self) -> _core.Losses:
+        return self._losses.setdefault(os.getpid(), _core.Losses())
 
     def _handler_of(self, request: _core.Request) -> Handler | None:
         handler = self._handlers.get(request.cap)
@@ -153,6 +164,13 @@ class Cartridge(CartridgeBase):
                         crew.start(request, handler)
         finally:
             crew.finish(GRACE)
+
+    def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``.
+
+        It may be asked before ``run`` and after it; notices of all runs are kept.
+        """
+        return Loss.read(wait(self._heard().next(), Deadline.after(timeout)))
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from _typeshed import ReadableBuffer
 
 from sluicegate._core_relay import Control as Control
 from sluicegate._core_relay import Host as Host
+from sluicegate._core_relay import Losses as Losses
 from sluicegate._core_relay import Switch as Switch
 from sluicegate._core_relay import ask as ask
 from sluicegate._core_relay import connect as connect
@@ -39,6 +40,7 @@ __all__ = [
     "Host",
     "InputStream",
     "Item",
+    "Losses",
     "Op",
     "OutputStream",
     "Peer",
@@ -70,7 +72,7 @@ _Limits: TypeAlias = tuple[int, int, int, int]
 _Info: TypeAlias = tuple[str | None, str, str | None, bool, bool, dict[str, Any] | None]
 _Stats: TypeAlias = tuple[int, int, int, int, float, bool]
 _Cap: TypeAlias = tuple[str, str | None, bool, bool, list[tuple[str, bool]], bool]
-_Health: TypeAlias = tuple[float | None, float, float | None]
+_Health: TypeAlias = tuple[float | None, float, float | None, bool]
 _CapInfo: TypeAlias = tuple[str, str, str | None, str | None, bool, bool, list[str]]
 
 __version__: Final[str]
@@ -194,7 +196,12 @@ class StreamSender:
 class Session:
     @staticmethod
     def serve(
-        manifest: str, limits: _Limits, descriptors: tuple[int, int] | None, /
+        manifest: str,
+        limits: _Limits,
+        losses: Losses,
+        quiet_losses: bool,
+        descriptors: tuple[int, int] | None,
+        /,
     ) -> Op[Session]: ...
     def next_request(self) -> Op[Request | None]: ...
     @property
@@ -302,6 +309,7 @@ class Engine:
     def stats(self) -> str: ...
     def explain(self) -> Op[str]: ...
     def next_stall(self) -> Op[str]: ...
+    def next_loss(self) -> Op[str]: ...
     def serve_control(self, address: str | None, /) -> Control: ...
 
 @final
@@ -520,6 +528,7 @@ class FlowManual:
     def demand(self) -> int: ...
     @property
     def held(self) -> int: ...
+    def held_apart(self) -> Callable[[], int]: ...
     @property
     def lost(self) -> int: ...
     @property

@@ -14,7 +14,7 @@ from sluicegate._block import Block
 from sluicegate._call import Call
 from sluicegate._data import CapInfo, Counters, Limits, Memory
 from sluicegate._handle import Handle
-from sluicegate._report import Control, Explanation, place, stats_of
+from sluicegate._report import Control, Explanation, Loss, place, stats_of
 from sluicegate._stream import InputBase, InputStream, OutputBase, OutputStream
 from sluicegate._wait import Deadline, wait
 from sluicegate.errors import SluicegateError
@@ -65,6 +65,7 @@ class EngineBase(Handle):
         heartbeat: float | None = 30.0,
         patience: float = 10.0,
         stall: float | None = None,
+        quiet_losses: bool = False,
         peer_calls: bool = False,
         protocol: int = 6,
     ) -> None:
@@ -73,12 +74,13 @@ class EngineBase(Handle):
         ``limits`` are proposed to each cartridge, ``max_item`` is the largest item of a sequence
         stream, in bytes. Each cartridge is asked every ``heartbeat`` whether it lives (None:
         never), and killed if it takes longer than ``patience`` to answer. ``next_stall`` tells of
-        streams that stand still for longer than ``stall``. With ``peer_calls`` a cartridge may call
-        the caps of the cartridges of this engine, its own included. Cartridges are spoken to in
-        version ``protocol``: 4, 5 or 6.
+        streams that stand still for longer than ``stall``, ``next_loss`` of frames that were lost;
+        warnings of these are also written to stderr, unless ``quiet_losses``. With ``peer_calls`` a
+        cartridge may call the caps of the cartridges of this engine, its own included. Cartridges
+        are spoken to in version ``protocol``: 4, 5 or 6.
         """
         row = (limits or Limits()).row()
-        health = (heartbeat, patience, stall)
+        health = (heartbeat, patience, stall, quiet_losses)
         self._core = _core.Engine(
             row, handshake_timeout, policy, max_item, health, peer_calls, protocol
         )
@@ -270,6 +272,14 @@ class Engine(EngineBase, Block):
         Each stall is told once, until the stream has moved; 16 are kept, the oldest makes room.
         """
         return Explanation(wait(self._core.next_stall(), Deadline.after(timeout)))
+
+    def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were dropped, or that came late.
+
+        There is one a second at most for each reason and type of frame; 64 are kept, the oldest
+        makes room.
+        """
+        return Loss.read(wait(self._core.next_loss(), Deadline.after(timeout)))
 
     def close(self, timeout: float | None = None) -> None:
         """Closes every cartridge; calls end with an error. Waits until all are gone."""

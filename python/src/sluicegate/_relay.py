@@ -19,7 +19,7 @@ from sluicegate._engine import (
     descriptor,
 )
 from sluicegate._handle import Handle
-from sluicegate._report import Control, Explanation, place, stats_of
+from sluicegate._report import Control, Explanation, Loss, place, stats_of
 from sluicegate._wait import NEVER, Deadline, wait
 from sluicegate.errors import SluicegateError
 
@@ -33,13 +33,17 @@ class SwitchBase(Handle):
         limits: Limits | None = None,
         join_timeout: float = 10.0,
         policy: Policy = "full",
+        quiet_losses: bool = False,
     ) -> None:
         """A switch that nobody is connected to.
 
         ``limits`` are proposed to callers; the windows at both ends of a request must be equal.
         ``join_timeout``, in seconds, is how long a newcomer may take to prove who it is.
+        Warnings of lost frames, which ``next_loss`` tells of, are also written to stderr, unless
+        ``quiet_losses``.
         """
-        self._core = _core.Switch((limits or Limits()).row(), join_timeout, policy)
+        row = (limits or Limits()).row()
+        self._core = _core.Switch(row, join_timeout, policy, quiet_losses)
 
     def listen(self, address: str | os.PathLike[str]) -> str:
         """Lets whoever connects join; gives where it listens. Never waits.
@@ -90,6 +94,10 @@ class Switch(SwitchBase, Block):
         """Who waits for whom in the hosts, their cartridges and the callers, which are asked."""
         return Explanation(wait(self._core.explain(), NEVER))
 
+    def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``."""
+        return Loss.read(wait(self._core.next_loss(), Deadline.after(timeout)))
+
     def _leave(self, raised: BaseException | None) -> None:
         self.close()
 
@@ -106,6 +114,7 @@ class HostBase(Handle):
         max_item: int = 64 * 1024 * 1024,
         heartbeat: float | None = 30.0,
         patience: float = 10.0,
+        quiet_losses: bool = False,
         idle: float | None = None,
     ) -> None:
         """A host without cartridges; the options are those of an engine.
@@ -114,7 +123,7 @@ class HostBase(Handle):
         when it is needed.
         """
         row = (limits or Limits()).row()
-        health = (heartbeat, patience, None)
+        health = (heartbeat, patience, None, quiet_losses)
         self._core = _core.Host(row, handshake_timeout, policy, max_item, health, idle)
 
     def add_lazy(
@@ -196,6 +205,10 @@ class Host(HostBase, Block):
     def explain(self) -> Explanation:
         """Who waits for whom in the cartridges, which are asked."""
         return Explanation(wait(self._core.explain(), NEVER))
+
+    def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``."""
+        return Loss.read(wait(self._core.next_loss(), Deadline.after(timeout)))
 
     def left(self, timeout: float | None = None) -> SluicegateError:
         """Waits until it is no longer connected to its switch, and says why."""

@@ -18,10 +18,12 @@ Cause: TypeAlias = Literal["credit", "room", "unread", "data", "queue", "pool"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One stream that stands still.
+    """One stream that stands still, or one request, whose ``stream`` is empty.
 
     ``party`` says where, ``side`` is "caller" or "handler", ``waits_for`` what it waits for: a
-    sender for credit or for room on its link, values to be read ("unread"), a reader for data.
+    sender for credit or for room on its link, values to be read ("unread"), a reader for data, a
+    request to be taken ("queue") or for a place in its handler's pool, with so many requests
+    ``ahead`` of it.
     ``place`` tells parties of one name apart, ``connection`` is what one is reached by; this
     process has neither.
     """
@@ -36,6 +38,7 @@ class Standing:
     chunks: int
     window: int
     unread: int
+    ahead: int = 0
     place: str | None = None
     connection: str | None = None
 
@@ -126,6 +129,29 @@ class Explanation:
         return isinstance(other, Explanation) and self.as_dict() == other.as_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Frames of one type that were lost for one reason since the last notice of them.
+
+    ``severity`` is "warning" for drops: something went wrong. It is "debug" for frames that crossed
+    the end of their request in flight, which is benign; their ``reason`` is "straggler". ``party``
+    says where, ``count`` how many since the last notice, ``total`` how many in all.
+    """
+
+    severity: Literal["warning", "debug"]
+    party: str
+    reason: str
+    frame_type: str
+    count: int
+    total: int
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Reads the JSON of the core; fields of later versions are left out."""
+        row = json.loads(text)
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
 
 class Control(Handle, Block):

@@ -1,6 +1,7 @@
 //! The control of a source that is fed by hand, and of a publisher probe.
 
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use sluicegate::flow::{Manual, Offer};
 
 use super::element::Element;
@@ -74,6 +75,15 @@ impl FlowManual {
     fn held(&self, py: Python<'_>) -> PyResult<u64> {
         let manual = self.0.get()?;
         Ok(attach::detach(py, || manual.held()))
+    }
+
+    /// A function that tells `held`, and keeps neither the source nor what that has failed with.
+    fn held_apart<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCFunction>> {
+        let held = Owned::new(self.0.get()?.held_apart());
+        PyCFunction::new_closure(py, None, None, move |args, _| {
+            let held = held.get()?;
+            Ok::<_, PyErr>(attach::detach(args.py(), held))
+        })
     }
 
     #[getter]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sluicegate::flow::{Clock, Scope};
+use sluicegate::link::offload;
 use sluicegate::{Error, ErrorKind};
 
 use super::element::in_function;
@@ -13,7 +14,6 @@ use crate::attach;
 use crate::engine::Engine;
 use crate::errors;
 use crate::fork::Owned;
-use crate::offload::offload;
 use crate::op::Op;
 use crate::signals;
 use crate::sync::Mutex;

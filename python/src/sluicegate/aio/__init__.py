@@ -27,6 +27,7 @@ from sluicegate._feed import FeedStats as FeedStats
 from sluicegate._feed import OverrunPolicy as OverrunPolicy
 from sluicegate._report import Control as Control
 from sluicegate._report import Explanation as Explanation
+from sluicegate._report import Loss as Loss
 from sluicegate._report import StageStanding as StageStanding
 from sluicegate._report import Standing as Standing
 from sluicegate._report import trace as trace
@@ -65,6 +66,7 @@ __all__ = [
     "Item",
     "Limits",
     "Log",
+    "Loss",
     "Memory",
     "OutputStream",
     "OverrunPolicy",

@@ -11,7 +11,8 @@ from typing import Any
 from sluicegate import _core
 from sluicegate._cartridge import GRACE, CartridgeBase, Crew, fail, plainly
 from sluicegate._engine import HasFileno
-from sluicegate._wait import NEVER
+from sluicegate._report import Loss
+from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._request import Request
 from sluicegate.aio._wait import wait
 from sluicegate.errors import Cancelled, SluicegateError
@@ -45,6 +46,13 @@ class Cartridge(CartridgeBase):
             if tasks:
                 await asyncio.wait(tasks, timeout=GRACE)
             await asyncio.to_thread(crew.finish, GRACE)
+
+    async def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``.
+
+        It may be asked before ``run`` and after it; notices of all runs are kept.
+        """
+        return Loss.read(await wait(self._heard().next(), Deadline.after(timeout)))
 
 
 async def serve(core: _core.Request, handler: Callable[[Any], Coroutine[Any, Any, object]]) -> None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from sluicegate import _core
 from sluicegate._block import AsyncBlock
 from sluicegate._engine import EngineBase, HasFileno, PeerBase, descriptor, forward_op
-from sluicegate._report import Explanation
+from sluicegate._report import Explanation, Loss
 from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._call import Call
 from sluicegate.aio._stream import InputStream, OutputStream
@@ -75,6 +75,10 @@ class Engine(EngineBase, AsyncBlock):
     async def next_stall(self, timeout: float | None = None) -> Explanation:
         """Waits for the next notice that something has stood still for longer than ``stall``."""
         return Explanation(await wait(self._core.next_stall(), Deadline.after(timeout)))
+
+    async def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were dropped, or that came late."""
+        return Loss.read(await wait(self._core.next_loss(), Deadline.after(timeout)))
 
     async def close(self, timeout: float | None = None) -> None:
         """Closes every cartridge; calls end with an error. Waits until all are gone."""

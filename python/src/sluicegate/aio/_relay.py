@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sluicegate._block import AsyncBlock
 from sluicegate._engine import HasFileno, command_row, descriptor
 from sluicegate._relay import HostBase, SwitchBase
-from sluicegate._report import Explanation
+from sluicegate._report import Explanation, Loss
 from sluicegate._wait import NEVER, Deadline
 from sluicegate.aio._engine import Engine, Peer
 from sluicegate.aio._wait import wait
@@ -29,6 +29,10 @@ class Switch(SwitchBase, AsyncBlock):
     async def explain(self) -> Explanation:
         """Who waits for whom in the hosts, their cartridges and the callers, which are asked."""
         return Explanation(await wait(self._core.explain(), NEVER))
+
+    async def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``."""
+        return Loss.read(await wait(self._core.next_loss(), Deadline.after(timeout)))
 
     async def _leave(self, raised: BaseException | None) -> None:
         self.close()
@@ -63,6 +67,10 @@ class Host(HostBase, AsyncBlock):
     async def explain(self) -> Explanation:
         """Who waits for whom in the cartridges, which are asked."""
         return Explanation(await wait(self._core.explain(), NEVER))
+
+    async def next_loss(self, timeout: float | None = None) -> Loss:
+        """Waits for the next notice of frames that were lost here; see ``Engine.next_loss``."""
+        return Loss.read(await wait(self._core.next_loss(), Deadline.after(timeout)))
 
     async def left(self, timeout: float | None = None) -> SluicegateError:
         """Waits until it is no longer connected to its switch, and says why."""

@@ -23,6 +23,7 @@ from sluicegate.flow._task import read_into, start_task
 
 if TYPE_CHECKING:
     from sluicegate import Item
+    from sluicegate._any import E as _E
     from sluicegate._feed import FeedBase
     from sluicegate._stream import InputBase
     from sluicegate.flow._sink import Sink
@@ -89,12 +90,12 @@ class Source(Immutable, Fluent[T_co, M_co]):
         return Source(lambda: _core.FlowSource.iter((element,)).named("single"))
 
     @staticmethod
-    def empty() -> Source[Any, None]:
+    def empty() -> Source[_E, None]:
         """No element, and the end."""
         return Source(_core.FlowSource.empty)
 
     @staticmethod
-    def failed(error: BaseException) -> Source[Any, None]:
+    def failed(error: BaseException) -> Source[_E, None]:
         """No element, and this failure."""
         return Source(lambda: _core.FlowSource.failed(error))
 
@@ -192,7 +193,7 @@ class Source(Immutable, Fluent[T_co, M_co]):
         return Source(lambda: core)
 
     @staticmethod
-    def merge_hub(options: EdgeOptions | None = None) -> Source[Any, MergeHub[Any]]:
+    def merge_hub(options: EdgeOptions | None = None) -> Source[_E, MergeHub[_E]]:
         """What the sinks of its control give, each behind an edge."""
         edge = (options or EdgeOptions())._row
         return Source(lambda: _core.FlowSource.merge_hub(edge).map_mat(MergeHub))

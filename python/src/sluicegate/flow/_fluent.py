@@ -105,10 +105,9 @@ class Fluent(abc.ABC, Generic[T_co, M_co]):
         """Each element into as many as ``function`` makes of it."""
         return self.via(stage.Flow.expand(function))
 
-    def flatten(self) -> Source[Any, M_co]:
+    def flatten(self: Fluent[Iterable[O], M_co]) -> Source[O, M_co]:
         """The elements of each iterable that comes."""
-        flow: Flow[Any, Any, None] = stage.Flow.flatten()
-        return self.via(flow)
+        return self.via(stage.Flow.flatten())
 
     def page(self, size: int, mark: int | None = None) -> Source[T_co, M_co]:
         """Reads ``size`` elements ahead of demand, and more once ``mark`` have left."""
@@ -154,12 +153,12 @@ class Fluent(abc.ABC, Generic[T_co, M_co]):
 
     def recover(self, function: Callable[[BaseException], O | None]) -> Source[T_co | O, M_co]:
         """A last element that ``function`` makes of a failure; None lets it pass."""
-        flow: Flow[Any, T_co | O, None] = stage.Flow.recover(function)
+        flow: Flow[T_co, T_co | O, None] = stage.Flow.recover(function)
         return self.via(flow)
 
     def recover_with(self, source: Source[O, Any]) -> Source[T_co | O, M_co]:
         """Goes on with ``source`` if the upstream fails."""
-        flow: Flow[Any, T_co | O, None] = stage.Flow.recover_with(source)
+        flow: Flow[T_co, T_co | O, None] = stage.Flow.recover_with(source)
         return self.via(flow)
 
     def group_by(

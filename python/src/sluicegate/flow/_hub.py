@@ -128,11 +128,16 @@ class Switch(Handle):
     __slots__ = ("_core",)
 
     def __init__(self, core: _core.FlowSwitch) -> None:
-        self._core = core
+        self._core: _core.FlowSwitch | None = core
 
     def cancel(self, reason: BaseException | None = None) -> bool:
         """Cancels what is above and ends what is below: the result is cancelled, no failure.
 
         Waiting for it raises ``reason``, or Cancelled. False if that was done before.
         """
-        return self._core.cancel(reason)
+        if self._core is None:
+            return False
+        won = self._core.cancel(reason)
+        if won and reason is not None:
+            self._core = None  # which holds the reason, and with it the frames that it went through
+        return won

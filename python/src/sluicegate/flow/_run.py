@@ -15,7 +15,7 @@ from sluicegate.aio._wait import wait as wait_in_task
 from sluicegate.errors import Closed, Forked
 from sluicegate.flow._completion import Status
 from sluicegate.flow._edge import Offer, OfferStatus
-from sluicegate.flow._told import Told
+from sluicegate.flow._told import Failed, Told
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -36,7 +36,7 @@ class Manual(Handle, Generic[T]):
     __slots__ = ("_core", "_size")
 
     def __init__(self, core: _core.FlowManual, size: Callable[[T], int] | None = None) -> None:
-        self._core = core
+        self._core: _core.FlowManual | Failed = core
         self._size = size
 
     def _bytes(self, element: T) -> int:
@@ -75,7 +75,11 @@ class Manual(Handle, Generic[T]):
 
     def fail(self, error: BaseException) -> bool:
         """The source fails; what was accepted is delivered first. False if it had ended."""
-        return self._core.fail(error)
+        core = self._core
+        won = core.fail(error)
+        if won and not isinstance(core, Failed):
+            self._core = Failed(core, error)
+        return won
 
     @property
     def demand(self) -> int:

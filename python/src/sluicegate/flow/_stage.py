@@ -14,6 +14,7 @@ from sluicegate.flow._hub import Switch
 from sluicegate.flow._task import loop_of_the_run, starter
 
 if TYPE_CHECKING:
+    from sluicegate._any import E as _E
     from sluicegate.flow._blueprint import Source
     from sluicegate.flow._sink import Sink
 
@@ -90,12 +91,12 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.fold(first, plain(function)))
 
     @staticmethod
-    def take(n: int) -> Flow[Any, Any, None]:
+    def take(n: int) -> Flow[_E, _E, None]:
         """The first ``n`` elements. Never asks for more; cancels straight after the last."""
         return Flow(lambda: _core.FlowStage.take(n))
 
     @staticmethod
-    def drop(n: int) -> Flow[Any, Any, None]:
+    def drop(n: int) -> Flow[_E, _E, None]:
         """All but the first ``n`` elements."""
         return Flow(lambda: _core.FlowStage.drop(n))
 
@@ -111,8 +112,8 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
 
     @staticmethod
     def buffer(
-        options: EdgeOptions | None = None, *, size: Callable[[T], int] | None = None
-    ) -> Flow[T, T, None]:
+        options: EdgeOptions | None = None, *, size: Callable[[_E], int] | None = None
+    ) -> Flow[_E, _E, None]:
         """A boundary: what is above runs on a thread of its own, ahead by what the edge holds."""
         edge, size = edge_of(options, size)
         return Flow(lambda: _core.FlowStage.buffer(edge, size))
@@ -149,7 +150,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(make)
 
     @staticmethod
-    def batch(n: int, within: float | None = None) -> Flow[T, list[T], None]:
+    def batch(n: int, within: float | None = None) -> Flow[_E, list[_E], None]:
         """Groups of ``n`` elements; the last may be shorter.
 
         With ``within``, groups of fewer once so many seconds have passed since their first.
@@ -165,7 +166,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.batch_bytes(limit, size))
 
     @staticmethod
-    def sliding(size: int, step: int = 1) -> Flow[T, list[T], None]:
+    def sliding(size: int, step: int = 1) -> Flow[_E, list[_E], None]:
         """Windows of ``size`` elements in a row, each ``step`` after the one before."""
         return Flow(lambda: _core.FlowStage.sliding(size, step))
 
@@ -183,7 +184,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(_core.FlowStage.flatten)
 
     @staticmethod
-    def page(size: int, mark: int | None = None) -> Flow[Any, Any, None]:
+    def page(size: int, mark: int | None = None) -> Flow[_E, _E, None]:
         """Reads ``size`` elements ahead of demand, and as many more once ``mark`` have left.
 
         The mark is three quarters unless told otherwise.
@@ -191,17 +192,17 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.page(size, mark))
 
     @staticmethod
-    def throttle(elements: int, per: float, burst: int = 1) -> Flow[Any, Any, None]:
+    def throttle(elements: int, per: float, burst: int = 1) -> Flow[_E, _E, None]:
         """At most ``elements`` in each ``per`` seconds, and ``burst`` at once after a pause."""
         return Flow(lambda: _core.FlowStage.throttle(elements, per, burst))
 
     @staticmethod
-    def delay(by: float, room: int = 16) -> Flow[Any, Any, None]:
+    def delay(by: float, room: int = 16) -> Flow[_E, _E, None]:
         """Each element ``by`` seconds later than it came; holds ``room`` of them at most."""
         return Flow(lambda: _core.FlowStage.delay(by, room))
 
     @staticmethod
-    def debounce(quiet: float) -> Flow[Any, Any, None]:
+    def debounce(quiet: float) -> Flow[_E, _E, None]:
         """The latest element, once none has come for ``quiet`` seconds, or at the end."""
         return Flow(lambda: _core.FlowStage.debounce(quiet))
 
@@ -214,32 +215,32 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.conflate(seed, aggregate))
 
     @staticmethod
-    def idle_timeout(limit: float) -> Flow[Any, Any, None]:
+    def idle_timeout(limit: float) -> Flow[_E, _E, None]:
         """Fails with TimedOut if an element was asked for and none has come for so long."""
         return Flow(lambda: _core.FlowStage.within("idle", limit))
 
     @staticmethod
-    def initial_timeout(limit: float) -> Flow[Any, Any, None]:
+    def initial_timeout(limit: float) -> Flow[_E, _E, None]:
         """Fails with TimedOut if no first element has come so long after the start."""
         return Flow(lambda: _core.FlowStage.within("initial", limit))
 
     @staticmethod
-    def completion_timeout(limit: float) -> Flow[Any, Any, None]:
+    def completion_timeout(limit: float) -> Flow[_E, _E, None]:
         """Fails with TimedOut if the upstream has not ended so long after the start."""
         return Flow(lambda: _core.FlowStage.within("completion", limit))
 
     @staticmethod
-    def take_within(time: float) -> Flow[Any, Any, None]:
+    def take_within(time: float) -> Flow[_E, _E, None]:
         """What comes within ``time`` seconds of the start; then the upstream is cancelled."""
         return Flow(lambda: _core.FlowStage.within("take", time))
 
     @staticmethod
-    def drop_within(time: float) -> Flow[Any, Any, None]:
+    def drop_within(time: float) -> Flow[_E, _E, None]:
         """What comes later than ``time`` seconds after the start."""
         return Flow(lambda: _core.FlowStage.within("drop", time))
 
     @staticmethod
-    def recover(function: Callable[[BaseException], O | None]) -> Flow[Any, O, None]:
+    def recover(function: Callable[[BaseException], O | None]) -> Flow[_E, _E | O, None]:
         """If the upstream fails, ``function`` may make a last element of the exception.
 
         None lets the failure pass.
@@ -247,7 +248,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.recover(plain(function)))
 
     @staticmethod
-    def recover_with(source: Source[O, Any]) -> Flow[Any, O, None]:
+    def recover_with(source: Source[O, Any]) -> Flow[_E, _E | O, None]:
         """If the upstream fails, goes on with ``source``, whose own failure passes."""
         return Flow(lambda: _core.FlowStage.recover_with(source._make()))
 
@@ -289,7 +290,7 @@ class Flow(Immutable, Generic[I_contra, O_co, M_co]):
         return Flow(lambda: _core.FlowStage.feedback(capacity, body._make(), _round))
 
     @staticmethod
-    def switch() -> Flow[Any, Any, Switch]:
+    def switch() -> Flow[_E, _E, Switch]:
         """Passes everything on, until its control ends the run from outside."""
         return Flow(lambda: _core.FlowStage.switch().map_mat(Switch))
 

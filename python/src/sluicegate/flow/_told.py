@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, NoReturn, cast
 
 from sluicegate import _core
+from sluicegate.flow._edge import OfferStatus
 
 
 def _of_the_function(traceback: TracebackType | None) -> TracebackType | None:
@@ -79,3 +80,49 @@ class Told:
 
     def settled_before(self) -> None:
         _settled().settled_before()
+
+
+class Failed:
+    """Stands for the handle of a source that was failed by hand, and answers as that would."""
+
+    __slots__ = ("_held", "_raised", "demand", "lost")
+
+    is_over = True
+
+    def __init__(self, core: _core.FlowManual, raised: BaseException) -> None:
+        self._raised, self._held = raised, core.held_apart()
+        self.demand, self.lost = core.demand, core.lost  # which change no more
+
+    @property
+    def held(self) -> int:
+        return self._held()
+
+    def offer(self, element: object, size: int) -> _core.Op[Any]:
+        return cast("_core.Op[Any]", _Answered(self.try_offer(element, size)))
+
+    def try_offer(self, element: object, size: int) -> tuple[int, BaseException]:
+        return (OfferStatus.FAILURE.value, self._raised)
+
+    def complete(self) -> bool:
+        return False
+
+    def fail(self, error: object) -> bool:
+        return False
+
+    def ready(self, n: int) -> _core.Op[bool]:
+        return cast("_core.Op[bool]", _Answered(False))
+
+
+class _Answered:
+    """Stands for an operation that has answered."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def poll(self, bell: object = None) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        pass

@@ -13,7 +13,7 @@ what came. On a stepped scope nothing waits: each verb has the scope settle firs
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sluicegate import _core
 from sluicegate._handle import Handle
@@ -29,6 +29,9 @@ from sluicegate.flow._faults import seed as seed
 from sluicegate.flow._run import Manual
 from sluicegate.flow._scope import BUILDING, Scope
 from sluicegate.flow._sink import Sink
+
+if TYPE_CHECKING:
+    from sluicegate._any import E as _E
 
 __all__ = [
     "Faults",
@@ -49,13 +52,13 @@ LIMIT = 1.0
 ALL = 2**64 - 1
 
 
-def publisher(options: EdgeOptions | None = None) -> Source[Any, Publisher[Any]]:
+def publisher(options: EdgeOptions | None = None) -> Source[_E, Publisher[_E]]:
     """A source that a test plays. Without an edge it sends nothing that was not asked for."""
     edge = None if options is None else options._row
     return Source(lambda: _core.FlowSource.probe(edge).map_mat(Publisher))
 
 
-def subscriber() -> Sink[Any, Subscriber[Any]]:
+def subscriber() -> Sink[_E, Subscriber[_E]]:
     """A sink that a test plays: nothing is asked for but by ``request``."""
     return Sink(lambda: _core.FlowSink.probe().map_mat(Subscriber))
 
