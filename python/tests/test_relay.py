@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,15 +27,15 @@ from sluicegate import (
     ask_stats,
     trace,
 )
-from sluicegate.errors import Io, Malformed, TimedOut
+from sluicegate.errors import Io, Malformed, NoHandler, TimedOut
 
 ECHO = "cap:echo;in=media:blob;out=media:blob"
 MANY = "cap:many;in=media:blob;out=media:blob"
 DIGEST = "cap:fc-digest;in=media:blob;out=media:json"
 
 
-def digest(peer: Peer) -> object:
-    call = peer.call(DIGEST)
+def digest(peer: Peer, cap: str = DIGEST) -> object:
+    call = peer.call(cap)
     with call.input("media:blob") as stream:
         stream.emit(b"x" * 100_000)
     call.finish_input()
@@ -94,6 +96,47 @@ def test_a_call_goes_through_relays_of_asyncio(tmp_path: Path) -> None:
                     await asyncio.sleep(0)
 
     asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_matcher_says_which_cap_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[BaseException | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: raised.append(told.exc_value))
+    seen: list[tuple[str, str, list[str]]] = []
+
+    def serves(offered: str, asked: str) -> bool:
+        if asked == "cap:broken":
+            raise KeyError("mine")
+        seen.append((offered, asked, switch.caps))
+        return (offered, asked) == (DIGEST, "cap:anything")
+
+    with Switch(matcher=serves) as switch, Host() as host, Engine() as engine:
+        ours, theirs = socket.socketpair()
+        with ours, theirs, switch.caller(engine) as peer:
+            offering = threading.Thread(target=switch.attach, args=("host", theirs, theirs))
+            offering.start()
+            host.add(sys.executable, REFERENCE)
+            host.join_over(ours, ours)
+            offering.join()
+            until(lambda: DIGEST in switch.caps)
+            for asked in ("cap:broken", DIGEST):
+                with pytest.raises(NoHandler):
+                    peer.call(asked).wait(timeout=WATCHDOG)
+            with engine.spawn(sys.executable, REFERENCE) as direct:
+                assert digest(peer, "cap:anything") == digest(direct)
+    assert raised
+    assert {type(error) for error in raised} == {KeyError}
+    assert (DIGEST, DIGEST) in [(offered, asked) for offered, asked, _ in seen]
+    assert all(offered in caps for offered, _, caps in seen)
+
+
+def test_what_is_no_matcher() -> None:
+    async def later(*_: str) -> bool:
+        return True
+
+    wrong: list[Any] = [later, "cap:x"]
+    for matcher in wrong:
+        with pytest.raises(TypeError, match="a matcher is"):
+            Switch(matcher=matcher)
 
 
 def test_what_stands_still_is_told(tmp_path: Path) -> None:

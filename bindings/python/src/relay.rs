@@ -9,13 +9,16 @@ use sluicegate::{
     Address, Host as CoreHost, HostOptions, Manifest, Switch as CoreSwitch, SwitchOptions,
     engine::Losses,
     link::{self, offload},
+    relay::Matcher,
 };
 
+use crate::attach;
 use crate::engine::{self, Engine, Health, Peer, command, seconds};
 use crate::errors;
 use crate::fork::Owned;
 use crate::notices::{self, Notices};
 use crate::number::Count;
+use crate::object::Element;
 use crate::op::Op;
 use crate::report::{self, Control};
 use crate::transport::{duplicate, limits_in};
@@ -28,6 +31,23 @@ fn done(future: impl Future<Output = Result<(), sluicegate::Error>> + Send + 'st
     Op::new(future, |py, ()| Ok(py.None()))
 }
 
+/// A function of the user that says which cap serves another.
+struct Serves(Element);
+
+impl Matcher for Serves {
+    fn serves(&self, offered: &str, asked: &str) -> bool {
+        let answer = attach::enter(|py| {
+            let function = self.0.bind(py);
+            let answer = function.call1((offered, asked)).and_then(|answer| answer.is_truthy());
+            answer.unwrap_or_else(|raised| {
+                raised.write_unraisable(py, Some(function));
+                false
+            })
+        });
+        answer.unwrap_or(false) // the interpreter is ending
+    }
+}
+
 /// The core of `sluicegate.Switch`.
 #[pyclass(frozen, module = "sluicegate._core")]
 pub(crate) struct Switch {
@@ -38,21 +58,25 @@ pub(crate) struct Switch {
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (limits, join_timeout, policy, quiet_losses, /))]
+    #[pyo3(signature = (limits, join_timeout, policy, quiet_losses, matcher, /))]
     fn new(
         limits: (Count, Count, Count, Count),
         join_timeout: f64,
         policy: &str,
         quiet_losses: bool,
+        matcher: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let losses = Losses::default();
-        let options = SwitchOptions {
+        let mut options = SwitchOptions {
             limits: limits_in(limits)?,
             join_timeout: seconds("join_timeout", join_timeout)?,
             policy: engine::policy_from(policy)?,
             on_loss: notices::on_loss(&losses, quiet_losses),
             ..SwitchOptions::default()
         };
+        if let Some(matcher) = matcher {
+            options.matcher = Arc::new(Serves(matcher.into()));
+        }
         Ok(Switch { core: Owned::new(CoreSwitch::new(options)), losses })
     }
 

@@ -69,6 +69,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 _Limits: TypeAlias = tuple[int, int, int, int]
+_Ends: TypeAlias = tuple[int, int] | None
 _Info: TypeAlias = tuple[str | None, str, str | None, bool, bool, dict[str, Any] | None]
 _Stats: TypeAlias = tuple[int, int, int, int, float, bool]
 _Cap: TypeAlias = tuple[str, str | None, bool, bool, list[tuple[str, bool]], bool]
@@ -196,12 +197,7 @@ class StreamSender:
 class Session:
     @staticmethod
     def serve(
-        manifest: str,
-        limits: _Limits,
-        losses: Losses,
-        quiet_losses: bool,
-        descriptors: tuple[int, int] | None,
-        /,
+        manifest: str, limits: _Limits, losses: Losses, quiet_losses: bool, descriptors: _Ends, /
     ) -> Op[Session]: ...
     def next_request(self) -> Op[Request | None]: ...
     @property

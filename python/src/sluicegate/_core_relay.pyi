@@ -1,5 +1,6 @@
 """Stubs of ``_core`` about relays and reports. At run time there is no such module."""
 
+from collections.abc import Callable
 from typing import TypeAlias, final
 
 from sluicegate._core import Engine, Op, Peer
@@ -28,7 +29,13 @@ def connect(engine: Engine, at: str, /) -> Op[Peer]: ...
 @final
 class Switch:
     def __new__(
-        cls, limits: _Limits, join_timeout: float, policy: str, quiet_losses: bool, /
+        cls,
+        limits: _Limits,
+        join_timeout: float,
+        policy: str,
+        quiet_losses: bool,
+        matcher: Callable[[str, str], object] | None,
+        /,
     ) -> Switch: ...
     def listen(self, at: str, /) -> str: ...
     def attach(self, name: str, reader: int, writer: int, /) -> Op[None]: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sluicegate import _core
@@ -34,6 +35,7 @@ class SwitchBase(Handle):
         join_timeout: float = 10.0,
         policy: Policy = "full",
         quiet_losses: bool = False,
+        matcher: Callable[[str, str], bool] | None = None,
     ) -> None:
         """A switch that nobody is connected to.
 
@@ -41,9 +43,21 @@ class SwitchBase(Handle):
         ``join_timeout``, in seconds, is how long a newcomer may take to prove who it is.
         Warnings of lost frames, which ``next_loss`` tells of, are also written to stderr, unless
         ``quiet_losses``.
+
+        ``matcher(offered_urn, asked_urn)`` says whether the cap that a host offers serves the one
+        that a request asks for; the request goes on under the offered one. Without it the two must
+        have the same tags, in any order. It is called by the switch's threads, on several at once,
+        for one cap after the other until one serves. It may use the switch, but must not wait:
+        that holds up whoever asks, and a call through the same switch would never end. An
+        exception means no, and is given to ``sys.unraisablehook``. One that holds its own switch
+        keeps it alive.
         """
+        if inspect.iscoroutinefunction(matcher):
+            raise TypeError("a matcher is asked by threads: it is a plain function, not async")
+        if not (matcher is None or callable(matcher)):
+            raise TypeError(f"a matcher is a function, not {type(matcher).__qualname__}")
         row = (limits or Limits()).row()
-        self._core = _core.Switch(row, join_timeout, policy, quiet_losses)
+        self._core = _core.Switch(row, join_timeout, policy, quiet_losses, matcher)
 
     def listen(self, address: str | os.PathLike[str]) -> str:
         """Lets whoever connects join; gives where it listens. Never waits.
