@@ -421,3 +421,41 @@ fn functions_that_throw_when_they_go_take_nothing_along() {
         assert_eq!(gone.load(Ordering::SeqCst), 7, "each once, run first: {run_ends_first}");
     }
 }
+
+/// What a panic carries: it throws in its turn when it goes.
+struct Carried(Arc<AtomicU64>);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("what was thrown throws when it goes");
+    }
+}
+
+#[test]
+fn what_is_thrown_may_throw_when_it_goes_and_is_the_failure_of_its_own_stage() -> Result<(), Error>
+{
+    let gone = Arc::new(AtomicU64::new(0));
+    let throw = |gone: &Arc<AtomicU64>| {
+        let gone = Arc::clone(gone);
+        move || -> u64 { std::panic::panic_any(Carried(Arc::clone(&gone))) }
+    };
+    let scope = Scope::stepped("test", 1);
+    let thrower = throw(&gone);
+    let map = Flow::map(move |_: u64| thrower()).named("mine");
+    let done = Source::range(0..3).via(map).to(Sink::ignore()).run(&scope)?;
+    scope.settle();
+    let error = done.blocking_wait_timeout(LONG).expect_err("failed");
+    assert_eq!(error.kind(), ErrorKind::StageFailed);
+    assert!(error.message().contains("\"mine\""), "{error}");
+    assert_eq!(scope.running(), 0);
+
+    let promise = Promise::<u64>::new();
+    promise.completion().on_settled({
+        let thrower = throw(&gone);
+        move |_| _ = thrower()
+    });
+    assert!(promise.try_success(1));
+    assert_eq!(gone.load(Ordering::SeqCst), 2, "each once");
+    Ok(())
+}

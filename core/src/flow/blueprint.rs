@@ -325,7 +325,7 @@ impl<M> RunnableGraph<M> {
     pub fn run(&self, scope: &Scope) -> Result<M, Error> {
         let mut build = Build::new(scope)?;
         let made = catch_unwind(AssertUnwindSafe(|| (self.0)(&mut build)));
-        let mat = made.unwrap_or_else(|panic| Err(failed("run", panic.as_ref())))?;
+        let mat = made.unwrap_or_else(|panic| Err(failed("run", panic)))?;
         build.commit()?;
         Ok(mat)
     }

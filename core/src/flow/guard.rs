@@ -13,7 +13,7 @@ pub(super) fn guarded<R>(name: &str, call: impl FnOnce() -> Result<R, Error>) ->
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(error.context(format!("stage {name:?}"))),
-        Err(panic) => Err(failed(name, panic.as_ref())),
+        Err(panic) => Err(failed(name, panic)),
     }
 }
 
@@ -27,9 +27,11 @@ pub(super) fn contained(call: impl FnOnce()) {
     }
 }
 
-/// The failure of a stage whose function panicked.
-pub(super) fn failed(name: &str, panic: &(dyn Any + Send)) -> Error {
-    Error::new(ErrorKind::StageFailed, format!("stage {name:?} panicked: {}", text(panic)))
+/// The failure of a stage whose function panicked. What was thrown goes here.
+pub(super) fn failed(name: &str, panic: Box<dyn Any + Send>) -> Error {
+    let message = format!("stage {name:?} panicked: {}", text(panic.as_ref()));
+    contained(move || drop(panic));
+    Error::new(ErrorKind::StageFailed, message)
 }
 
 fn text(panic: &(dyn Any + Send)) -> &str {

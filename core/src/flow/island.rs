@@ -133,7 +133,7 @@ impl Island {
                     return Turn::Wait(alarm);
                 }
                 Ok(Poll::Ready(())) => {}
-                Err(panic) => contained(|| drive.stop(&failed(&self.name, panic.as_ref()))),
+                Err(panic) => contained(|| drive.stop(&failed(&self.name, panic))),
             }
         }
         *self.drive.lock() = Some(drive);

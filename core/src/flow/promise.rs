@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use super::guard::contained;
 use crate::error::{Error, ErrorKind};
 use crate::sync::Arc;
 use crate::time::Deadline;
@@ -156,8 +157,7 @@ impl<T> Completion<T> {
     }
 
     fn call(&self, callback: Callback<T>) {
-        let call = std::panic::AssertUnwindSafe(|| callback(self));
-        let _contained = std::panic::catch_unwind(call);
+        contained(|| callback(self));
     }
 
     /// Where it stands.
