@@ -32,6 +32,10 @@ type Cartridge struct {
 	caps     []Cap
 	handlers map[string]HandlerFunc
 	control  *string
+	quiet    bool
+	making   sync.Mutex
+	core     *capi.Cartridge
+	declared int // how many caps core has
 	session  atomic.Pointer[capi.Session]
 }
 
@@ -66,25 +70,48 @@ func (c *Cartridge) Main() {
 // error, or ctx ends. Handlers have 5 s to return after that. What the program prints on standard
 // output meanwhile goes to standard error.
 func (c *Cartridge) Serve(ctx context.Context) error {
-	return c.serve(ctx, capi.ServeStdio)
+	return c.serve(ctx, (*capi.Cartridge).ServeStdioOp)
 }
 
 // ServeConn is Serve over any connection. The cartridge owns both ends: they are closed, where they
 // can be, once the connection is over.
 func (c *Cartridge) ServeConn(ctx context.Context, r io.Reader, w io.Writer) error {
-	return c.serve(ctx, func(m capi.Manifest, limits capi.Limits) (*capi.Session, *capi.Error) {
-		read, write, err := descriptors(r, w)
-		if err != nil {
-			return nil, toCore(err, ErrIO)
-		}
-		return capi.ServeFDs(m, limits, read, write)
-	})
+	if _, err := c.made(); err != nil {
+		return err
+	}
+	read, write, err := descriptors(r, w)
+	if err != nil {
+		return fromCore(toCore(err, ErrIO))
+	}
+	return c.serve(ctx, func(core *capi.Cartridge) *capi.Op { return core.ServeFDsOp(read, write) })
 }
 
-func (c *Cartridge) serve(ctx context.Context, begin func(capi.Manifest, capi.Limits) (*capi.Session, *capi.Error)) error {
-	session, failure := begin(c.manifest.core(c.caps), c.manifest.Limits.core())
-	if failure != nil {
-		return fromCore(failure)
+// QuietLosses keeps warnings of what was lost from stderr. Call it before Main or Serve;
+// [Cartridge.NextLoss] has them all the same.
+func (c *Cartridge) QuietLosses() { c.quiet = true }
+
+// made answers the cartridge of the library, which declares the caps that are registered now.
+func (c *Cartridge) made() (*capi.Cartridge, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if c.core == nil || c.declared != len(c.caps) {
+		core, err := capi.NewCartridge(c.manifest.core(c.caps), c.manifest.Limits.core(), c.quiet)
+		if err != nil {
+			return nil, fromCore(err)
+		}
+		c.core, c.declared = core, len(c.caps)
+	}
+	return c.core, nil
+}
+
+func (c *Cartridge) serve(ctx context.Context, begin func(*capi.Cartridge) *capi.Op) error {
+	core, err := c.made()
+	if err != nil {
+		return err
+	}
+	session, err := result(ctx, begin(core), (*capi.Op).TakeSession)
+	if err != nil {
+		return err
 	}
 	defer session.Close()
 	c.session.Store(session)

@@ -38,6 +38,8 @@ type EngineOptions struct {
 	// Stall is how long a stream may stand still before [Engine.NextStall] tells of it. Default: no
 	// notices.
 	Stall time.Duration
+	// QuietLosses keeps warnings of what was lost from stderr. [Engine.NextLoss] has them all the same.
+	QuietLosses bool
 	// PeerCalls lets a cartridge call the caps of the cartridges of this engine, its own included.
 	// Otherwise such calls are refused with [ErrNoHandler].
 	PeerCalls bool
@@ -54,6 +56,7 @@ func (o EngineOptions) core() capi.EngineOptions {
 		HeartbeatMillis:        millis(o.Heartbeat),
 		PatienceMillis:         millis(o.Patience),
 		StallMillis:            millis(o.Stall),
+		QuietLosses:            o.QuietLosses,
 		PeerCalls:              o.PeerCalls,
 		Protocol:               o.Protocol,
 	}
@@ -90,7 +93,7 @@ type Command struct {
 // HandshakeTimeout has passed. The error of one that does not start names the program, what it did
 // and what it wrote to standard error.
 func (e *Engine) Spawn(ctx context.Context, command Command) (*Peer, error) {
-	return connect(ctx, func() (*capi.Peer, *capi.Error) { return e.core.Spawn(capi.Command(command)) })
+	return connected(ctx, e.core.SpawnOp(capi.Command(command)))
 }
 
 // Attach connects a cartridge over any connection and shakes hands, waiting for that as Spawn does.
@@ -100,52 +103,20 @@ func (e *Engine) Attach(ctx context.Context, r io.Reader, w io.Writer) (*Peer, e
 	if err != nil {
 		return nil, fromCore(toCore(err, ErrIO))
 	}
-	return connect(ctx, func() (*capi.Peer, *capi.Error) { return e.core.Attach(read, write) })
+	return connected(ctx, e.core.AttachOp(read, write))
 }
 
 // Close ends every peer and waits until all are gone: calls fail, processes that do not leave within
 // 2 s are killed. An engine may be closed again, and by several goroutines at once.
 func (e *Engine) Close() error { return finish(context.Background(), e.core.CloseOp()) }
 
-// connect runs a start, which the library bounds by itself, and leaves it behind if ctx ends first.
-func connect(ctx context.Context, start func() (*capi.Peer, *capi.Error)) (*Peer, error) {
-	peer, err := aside(ctx, start, func(late *capi.Peer) {
-		if late != nil {
-			late.Kill()
-		}
-	})
+// connected waits for a peer. One that comes after the end of ctx is closed.
+func connected(ctx context.Context, op *capi.Op) (*Peer, error) {
+	peer, err := result(ctx, op, (*capi.Op).TakePeer)
 	if err != nil {
 		return nil, err
 	}
 	return &Peer{peer}, nil
-}
-
-// aside runs what holds a thread, and leaves it behind if ctx ends first: late gets its answer then.
-func aside[T any](ctx context.Context, work func() (T, *capi.Error), late func(T)) (T, error) {
-	var none T
-	if ctx.Err() != nil {
-		return none, contextError(ctx)
-	}
-	type answer struct {
-		value T
-		err   *capi.Error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		value, err := work()
-		answers <- answer{value, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.value, fromCore(a.err)
-	case <-ctx.Done():
-		go func() {
-			if a := <-answers; late != nil {
-				late(a.value)
-			}
-		}()
-		return none, contextError(ctx)
-	}
 }
 
 // A Peer is a cartridge that is connected to an engine. Any number of goroutines may use it.

@@ -18,7 +18,28 @@ type SwitchOptions struct {
 	Policy NetworkPolicy
 	// JoinTimeout bounds how long a newcomer may take until it has proved who it is. Default 10 s.
 	JoinTimeout time.Duration
+	// Matcher says which offered cap serves one that is asked for. Default: one with the same tags, in any
+	// order.
+	Matcher Matcher
+	// QuietLosses keeps warnings of what was lost from stderr. [Switch.NextLoss] has them all the same.
+	QuietLosses bool
 }
+
+// A Matcher decides which offered cap serves a cap that is asked for; the request goes on under the
+// offered one. A switch calls it from several goroutines at once, for each request, and holds no lock
+// meanwhile: it may use the switch. It must not wait, which would hold up the connection that asks. One
+// that panics says no, and its stack goes to standard error. The switch keeps it until it is gone itself,
+// so one that refers to its own switch has both stay.
+type Matcher interface {
+	// Serves reports whether offered serves a request for asked.
+	Serves(offered, asked string) bool
+}
+
+// A MatcherFunc is a function as a [Matcher].
+type MatcherFunc func(offered, asked string) bool
+
+// Serves calls f.
+func (f MatcherFunc) Serves(offered, asked string) bool { return f(offered, asked) }
 
 // A Switch is a relay between hosts, which offer caps, and callers. A caller takes it for one large
 // cartridge: see [Engine.Connect]. Credit is end to end: it passes it on and makes and swallows none
@@ -27,10 +48,14 @@ type Switch struct{ core *capi.Switch }
 
 // NewSwitch makes a switch that nobody is connected to.
 func NewSwitch(options SwitchOptions) (*Switch, error) {
-	core, err := capi.NewSwitch(capi.SwitchOptions{
+	with := capi.SwitchOptions{
 		Policy: int32(options.Policy), Limits: options.Limits.core(),
-		JoinTimeoutMillis: millis(max(options.JoinTimeout, 0)),
-	})
+		JoinTimeoutMillis: millis(max(options.JoinTimeout, 0)), QuietLosses: options.QuietLosses,
+	}
+	if options.Matcher != nil {
+		with.Serves = options.Matcher.Serves
+	}
+	core, err := capi.NewSwitch(with)
 	if err != nil {
 		return nil, fromCore(err)
 	}
@@ -47,12 +72,12 @@ func (s *Switch) Listen(address string) (string, error) {
 // Attach lets one newcomer, host or caller, join over any connection; name is for people. The switch
 // owns both ends from here on.
 func (s *Switch) Attach(ctx context.Context, name string, r io.Reader, w io.Writer) error {
-	return over(ctx, r, w, func(read, write int) *capi.Error { return s.core.Attach(name, read, write) })
+	return over(ctx, r, w, func(read, write int) *capi.Op { return s.core.AttachOp(name, read, write) })
 }
 
 // Caller makes a caller in this process: calls of the peer go through the switch.
 func (s *Switch) Caller(ctx context.Context, engine *Engine) (*Peer, error) {
-	return connect(ctx, func() (*capi.Peer, *capi.Error) { return s.core.Caller(engine.core) })
+	return connected(ctx, s.core.CallerOp(engine.core))
 }
 
 // Caps answers the caps that hosts offer now, sorted.
@@ -67,22 +92,25 @@ func (s *Switch) StatsJSON() json.RawMessage { return json.RawMessage(s.core.Sta
 // Explain says who waits for whom in the hosts, their cartridges and the callers, which are asked.
 // It takes a second at most.
 func (s *Switch) Explain(ctx context.Context) (Explanation, error) {
-	text, err := aside(ctx, func() (string, *capi.Error) { return s.core.Explain(), nil }, nil)
-	return explained(text), err
+	return explanation(ctx, s.core.ExplainOp())
 }
+
+// NextLoss waits until frames were dropped here, or came late, as [Engine.NextLoss] does.
+func (s *Switch) NextLoss(ctx context.Context) (Loss, error) { return loss(ctx, s.core.NextLossOp()) }
 
 // ServeControl opens a control socket, as [Engine.ServeControl] does.
 func (s *Switch) ServeControl(address string) (*Control, error) {
 	return control(s.core.ServeControl(address))
 }
 
-// Close ends every connection; every request fails with [ErrClosed].
-func (s *Switch) Close() { s.core.Close() }
+// Close ends every connection; every request fails with [ErrClosed]. It does not wait, and a switch may be
+// closed again.
+func (s *Switch) Close() error { return fromCore(s.core.Close()) }
 
 // Connect attaches to the switch that listens at address, as its caller: the peer stands for all the
 // cartridges behind it.
 func (e *Engine) Connect(ctx context.Context, address string) (*Peer, error) {
-	return connect(ctx, func() (*capi.Peer, *capi.Error) { return e.core.Connect(address) })
+	return connected(ctx, e.core.ConnectOp(address))
 }
 
 // HostOptions are a host's settings. Zero values are the defaults.
@@ -111,7 +139,7 @@ func NewHost(options HostOptions) (*Host, error) {
 // Add offers a cartridge, which is started now to learn what it can do. The errors are those of
 // [Engine.Spawn].
 func (h *Host) Add(ctx context.Context, command Command) error {
-	return waited(ctx, func() *capi.Error { return h.core.Add(capi.Command(command)) })
+	return finish(ctx, h.core.AddOp(capi.Command(command)))
 }
 
 // AddLazy offers a cartridge that is started by the first request for it; manifest and caps say what it
@@ -122,17 +150,17 @@ func (h *Host) AddLazy(command Command, manifest Manifest, caps ...Cap) error {
 
 // Attach offers a cartridge that runs already, over any connection, which the host owns from here on.
 func (h *Host) Attach(ctx context.Context, label string, r io.Reader, w io.Writer) error {
-	return over(ctx, r, w, func(read, write int) *capi.Error { return h.core.Attach(label, read, write) })
+	return over(ctx, r, w, func(read, write int) *capi.Op { return h.core.AttachOp(label, read, write) })
 }
 
 // Join joins the switch that listens at address, and waits until it has taken the host in.
 func (h *Host) Join(ctx context.Context, address string) error {
-	return waited(ctx, func() *capi.Error { return h.core.JoinAt(address) })
+	return finish(ctx, h.core.JoinAtOp(address))
 }
 
 // JoinConn is Join over any connection, which the host owns from here on.
 func (h *Host) JoinConn(ctx context.Context, r io.Reader, w io.Writer) error {
-	return over(ctx, r, w, h.core.Join)
+	return over(ctx, r, w, h.core.JoinOp)
 }
 
 // Retire takes no new requests for the cartridge of this label, its program's name, and stops it once
@@ -147,9 +175,11 @@ func (h *Host) StatsJSON() json.RawMessage { return json.RawMessage(h.core.Stats
 
 // Explain says who waits for whom in the cartridges, which are asked. It takes a second at most.
 func (h *Host) Explain(ctx context.Context) (Explanation, error) {
-	text, err := aside(ctx, func() (string, *capi.Error) { return h.core.Explain(), nil }, nil)
-	return explained(text), err
+	return explanation(ctx, h.core.ExplainOp())
 }
+
+// NextLoss waits until frames were dropped here, or came late, as [Engine.NextLoss] does.
+func (h *Host) NextLoss(ctx context.Context) (Loss, error) { return loss(ctx, h.core.NextLossOp()) }
 
 // ServeControl opens a control socket, as [Engine.ServeControl] does.
 func (h *Host) ServeControl(address string) (*Control, error) {
@@ -168,18 +198,13 @@ func (h *Host) Left(ctx context.Context) error {
 	return fromReason(reason)
 }
 
-// Close leaves the switch and closes every cartridge.
-func (h *Host) Close() { h.core.Close() }
+// Close leaves the switch and closes every cartridge. It does not wait, and a host may be closed again.
+func (h *Host) Close() error { return fromCore(h.core.Close()) }
 
-func waited(ctx context.Context, work func() *capi.Error) error {
-	_, err := aside(ctx, func() (struct{}, *capi.Error) { return struct{}{}, work() }, nil)
-	return err
-}
-
-func over(ctx context.Context, r io.Reader, w io.Writer, work func(read, write int) *capi.Error) error {
+func over(ctx context.Context, r io.Reader, w io.Writer, start func(read, write int) *capi.Op) error {
 	read, write, err := descriptors(r, w)
 	if err != nil {
 		return fromCore(toCore(err, ErrIO))
 	}
-	return waited(ctx, func() *capi.Error { return work(read, write) })
+	return finish(ctx, start(read, write))
 }

@@ -34,14 +34,14 @@ func relayed(t *testing.T, ctx context.Context) (relay *sluicegate.Switch, host 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(relay.Close)
+	t.Cleanup(func() { _ = relay.Close() })
 	if address, err = relay.Listen("unix:" + filepath.Join(t.TempDir(), "s")); err != nil {
 		t.Fatal(err)
 	}
 	if host, err = sluicegate.NewHost(sluicegate.HostOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	t.Cleanup(func() { _ = host.Close() })
 	if err := host.Add(ctx, ownCommand(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -137,6 +137,8 @@ type Standing struct {
 	Chunks      uint64 `json:"chunks"`
 	Window      uint64 `json:"window"`
 	Unread      uint64 `json:"unread"`
+	// Ahead are the requests that wait before it, in a queue or for a pool.
+	Ahead uint64 `json:"ahead,omitempty"`
 	// Place tells parties of one name apart, Connection is what one is reached by. This process has
 	// neither.
 	Place      string `json:"place,omitempty"`
@@ -203,15 +205,51 @@ func (p *Peer) StatsJSON() json.RawMessage { return json.RawMessage(p.core.Stats
 // Explain says who waits for whom: here, and in the cartridges, which are asked. It takes a second
 // at most; a cartridge that does not answer is named in Silent.
 func (e *Engine) Explain(ctx context.Context) (Explanation, error) {
-	text, err := aside(ctx, func() (string, *capi.Error) { return e.core.Explain(), nil }, nil)
-	return explained(text), err
+	return explanation(ctx, e.core.ExplainOp())
+}
+
+func explanation(ctx context.Context, op *capi.Op) (Explanation, error) {
+	text, err := result(ctx, op, (*capi.Op).TakeBytes)
+	return explained(string(text)), err
 }
 
 // NextStall waits until a stream has stood still for longer than [EngineOptions].Stall, or until ctx
 // ends. Each stall is told once, until the stream has moved; 16 are kept, the oldest makes room.
 func (e *Engine) NextStall(ctx context.Context) (Explanation, error) {
-	text, err := result(ctx, e.core.NextStallOp(), (*capi.Op).TakeBytes)
-	return explained(string(text)), err
+	return explanation(ctx, e.core.NextStallOp())
+}
+
+// A Loss is frames of one type that were lost for one reason since the last notice of them.
+type Loss struct {
+	// Severity is warning for drops: something went wrong. It is debug for frames that crossed the end of
+	// their request in flight, which is benign; their Reason is straggler.
+	Severity string `json:"severity"`
+	// Party says where they were lost.
+	Party     string `json:"party"`
+	Reason    string `json:"reason"`
+	FrameType string `json:"frame_type"`
+	// Count is how many since the last notice, Total how many in all.
+	Count uint64 `json:"count"`
+	Total uint64 `json:"total"`
+}
+
+// NextLoss waits until frames were dropped, or came late, or until ctx ends. There is one notice a second
+// at most for each reason and type of frame; 64 are kept, the oldest makes room.
+func (e *Engine) NextLoss(ctx context.Context) (Loss, error) { return loss(ctx, e.core.NextLossOp()) }
+
+func loss(ctx context.Context, op *capi.Op) (Loss, error) {
+	text, err := result(ctx, op, (*capi.Op).TakeBytes)
+	return decoded[Loss](string(text)), err
+}
+
+// NextLoss waits until frames were dropped by a cartridge that is being served, or came late, as
+// [Engine.NextLoss] does. Notices of all that is served are kept. Register the handlers first.
+func (c *Cartridge) NextLoss(ctx context.Context) (Loss, error) {
+	core, err := c.made()
+	if err != nil {
+		return Loss{}, err
+	}
+	return loss(ctx, core.NextLossOp())
 }
 
 // A Control is an open control socket: by it, other processes of the same user ask what this one
@@ -235,22 +273,22 @@ func (e *Engine) ServeControl(address string) (*Control, error) {
 func (c *Control) Address() string { return c.core.Address() }
 
 // Close closes it. Closing it again is harmless.
-func (c *Control) Close() { c.core.Close() }
+func (c *Control) Close() error { return fromCore(c.core.Close()) }
 
 // AskExplain asks a running process who waits for whom. target is a process id in digits, or where its
 // control socket is.
 func AskExplain(ctx context.Context, target string) (Explanation, error) {
-	text, err := aside(ctx, func() (string, *capi.Error) { return capi.Ask(target, "explain") }, nil)
+	text, err := result(ctx, capi.AskOp(target, "explain"), (*capi.Op).TakeBytes)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return ParseExplanation([]byte(text))
+	return ParseExplanation(text)
 }
 
 // AskStats asks a running process what is live and what was lost. Its shape depends on what the
 // process is: an engine's is [EngineStats].
 func AskStats(ctx context.Context, target string) (json.RawMessage, error) {
-	text, err := aside(ctx, func() (string, *capi.Error) { return capi.Ask(target, "stats") }, nil)
+	text, err := result(ctx, capi.AskOp(target, "stats"), (*capi.Op).TakeBytes)
 	return json.RawMessage(text), err
 }
 

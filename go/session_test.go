@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ const (
 	toldCap    = "cap:told;in=media:void;out=media:text"
 	limitedCap = "cap:limited;in=media:blob;out=media:blob"
 	foreverCap = "cap:forever;in=media:blob;out=media:blob"
+	chatterCap = "cap:chatter;in=media:blob;out=media:blob"
 )
 
 // told is the code that holdCap was cancelled with, for toldCap to answer.
@@ -179,6 +181,14 @@ func testCartridge() *sluicegate.Cartridge {
 			_, err = in.Recv(context.Background())
 		}
 		return err
+	})
+	c.HandleFunc(chatterCap, func(ctx context.Context, r *sluicegate.Request) error {
+		for range 3 { // of one megabyte that the caller keeps
+			if err := r.Log("info", sluicegate.ClassUser, strings.Repeat("x", 700_000)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	c.Handle(sluicegate.Cap{URN: foreverCap, Streaming: true}, func(ctx context.Context, r *sluicegate.Request) error {
 		if err := r.Output().Start(sluicegate.StartOptions{Unbounded: true, Meta: map[string]any{"from": "go"}}); err != nil {

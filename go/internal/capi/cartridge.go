@@ -101,43 +101,51 @@ func (c Cap) addTo(manifest *C.sluice_manifest) C.sluice_status {
 	return C.sluice_manifest_add_cap(manifest, out)
 }
 
-// ServeStdio serves a manifest over standard input and output. It waits for the handshake.
-func ServeStdio(m Manifest, limits Limits) (*Session, *Error) {
-	return serve(m, limits, func(c *C.sluice_cartridge, out **C.sluice_session, detail **C.sluice_error) C.sluice_status {
-		return C.sluice_cartridge_serve_stdio(c, out, detail)
-	})
+// A Cartridge is a manifest with what is lost of all that is served with it.
+type Cartridge struct {
+	_   alone
+	ptr *C.sluice_cartridge
 }
 
-// ServeFDs serves a manifest over two descriptors, which are the library's from here on.
-func ServeFDs(m Manifest, limits Limits, read, write int) (*Session, *Error) {
-	return serve(m, limits, func(c *C.sluice_cartridge, out **C.sluice_session, detail **C.sluice_error) C.sluice_status {
-		return C.sluice_cartridge_serve_fds(c, C.int(read), C.int(write), out, detail)
-	})
-}
-
-type serving func(*C.sluice_cartridge, **C.sluice_session, **C.sluice_error) C.sluice_status
-
-func serve(m Manifest, limits Limits, begin serving) (*Session, *Error) {
+// NewCartridge makes a cartridge.
+func NewCartridge(m Manifest, limits Limits, quietLosses bool) (*Cartridge, *Error) {
 	manifest, err := m.build()
 	if err != nil {
 		return nil, err
 	}
 	defer C.sluice_manifest_release(manifest)
-	var cartridge *C.sluice_cartridge
-	if status := C.sluice_cartridge_new(manifest, &cartridge); status != C.SLUICE_OK {
+	var ptr *C.sluice_cartridge
+	if status := C.sluice_cartridge_new(manifest, &ptr); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	defer C.sluice_cartridge_release(cartridge)
+	c := &Cartridge{ptr: ptr}
+	runtime.AddCleanup(c, func(ptr *C.sluice_cartridge) { C.sluice_cartridge_release(ptr) }, ptr)
 	lent := limits.lend()
-	if status := C.sluice_cartridge_limits(cartridge, &lent); status != C.SLUICE_OK {
+	if status := C.sluice_cartridge_limits(ptr, &lent); status != C.SLUICE_OK {
 		return nil, failed(status, nil)
 	}
-	var session *C.sluice_session
-	var detail *C.sluice_error
-	if status := begin(cartridge, &session, &detail); status != C.SLUICE_OK {
-		return nil, failed(status, detail)
-	}
-	return newSession(session), nil
+	return c, failed(C.sluice_cartridge_quiet_losses(ptr, C.bool(quietLosses)), nil)
+}
+
+// ServeStdioOp shakes hands over standard input and output; it answers a session.
+func (c *Cartridge) ServeStdioOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_cartridge_serve_stdio_start(c.ptr, &op)
+	return started(c, op, status, nil)
+}
+
+// ServeFDsOp shakes hands over two descriptors, which are the library's from here on; it answers a session.
+func (c *Cartridge) ServeFDsOp(read, write int) *Op {
+	var op *C.sluice_op
+	status := C.sluice_cartridge_serve_fds_start(c.ptr, C.int(read), C.int(write), &op)
+	return started(c, op, status, nil)
+}
+
+// NextLossOp waits for a notice, JSON.
+func (c *Cartridge) NextLossOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_cartridge_next_loss_start(c.ptr, &op)
+	return started(c, op, status, nil)
 }
 
 // A Session is a cartridge that is connected to its host.

@@ -28,6 +28,7 @@ type EngineOptions struct {
 	HeartbeatMillis        int64
 	PatienceMillis         int64
 	StallMillis            int64
+	QuietLosses            bool
 	PeerCalls              bool
 	Protocol               uint32
 }
@@ -41,6 +42,7 @@ func (o EngineOptions) build() C.sluice_engine_options {
 	options.heartbeat_ms = C.int64_t(o.HeartbeatMillis)
 	options.patience_ms = C.int64_t(o.PatienceMillis)
 	options.stall_ms = C.int64_t(o.StallMillis)
+	options.quiet_losses = C.bool(o.QuietLosses)
 	options.peer_calls = C.bool(o.PeerCalls)
 	options.protocol = C.uint32_t(o.Protocol)
 	return options
@@ -119,32 +121,23 @@ func (c Command) build() (*C.sluice_command, *Error) {
 	return out, nil
 }
 
-// Spawn starts a cartridge. It waits for the handshake.
-func (e *Engine) Spawn(c Command) (*Peer, *Error) {
-	defer runtime.KeepAlive(e)
+// SpawnOp starts a cartridge; it answers a peer.
+func (e *Engine) SpawnOp(c Command) *Op {
 	command, err := c.build()
 	if err != nil {
-		return nil, err
+		return &Op{failed: err}
 	}
 	defer C.sluice_command_release(command)
-	var out *C.sluice_peer
-	var detail *C.sluice_error
-	if status := C.sluice_engine_spawn(e.ptr, command, &out, &detail); status != C.SLUICE_OK {
-		return nil, failed(status, detail)
-	}
-	return newPeer(out), nil
+	var op *C.sluice_op
+	status := C.sluice_engine_spawn_start(e.ptr, command, &op)
+	return started(e, op, status, nil)
 }
 
-// Attach connects a cartridge over descriptors, which are the library's from here on. It waits for
-// the handshake.
-func (e *Engine) Attach(read, write int) (*Peer, *Error) {
-	defer runtime.KeepAlive(e)
-	var out *C.sluice_peer
-	var detail *C.sluice_error
-	if status := C.sluice_engine_attach(e.ptr, C.int(read), C.int(write), &out, &detail); status != C.SLUICE_OK {
-		return nil, failed(status, detail)
-	}
-	return newPeer(out), nil
+// AttachOp connects a cartridge over descriptors, which are the library's from here on; it answers a peer.
+func (e *Engine) AttachOp(read, write int) *Op {
+	var op *C.sluice_op
+	status := C.sluice_engine_attach_start(e.ptr, C.int(read), C.int(write), &op)
+	return started(e, op, status, nil)
 }
 
 // A Peer is a cartridge that is connected to an engine.

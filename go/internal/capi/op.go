@@ -143,6 +143,24 @@ func (o *Op) TakeRequest() (*Request, *Error) {
 	return newRequest(out), nil
 }
 
+// TakePeer takes the peer that the operation answered.
+func (o *Op) TakePeer() (*Peer, *Error) {
+	var out *C.sluice_peer
+	if status := C.sluice_op_take_peer(o.ptr, &out); status != C.SLUICE_OK {
+		return nil, failed(status, nil)
+	}
+	return newPeer(out), nil
+}
+
+// TakeSession takes the session that the operation answered.
+func (o *Op) TakeSession() (*Session, *Error) {
+	var out *C.sluice_session
+	if status := C.sluice_op_take_session(o.ptr, &out); status != C.SLUICE_OK {
+		return nil, failed(status, nil)
+	}
+	return newSession(out), nil
+}
+
 // TakeReason takes the reason that the operation answered.
 func (o *Op) TakeReason() (*Error, *Error) {
 	var out *C.sluice_error

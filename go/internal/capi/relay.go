@@ -5,13 +5,19 @@ package capi
 */
 import "C"
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/cgo"
+)
 
 // SwitchOptions are a switch's; zero is the default.
 type SwitchOptions struct {
 	Policy            int32
 	Limits            Limits
 	JoinTimeoutMillis int64
+	QuietLosses       bool
+	// Serves says whether an offered cap serves the one that is asked for; nil: one with the same tags.
+	Serves func(offered, asked string) bool
 }
 
 // A Switch is a relay.
@@ -26,9 +32,14 @@ func NewSwitch(o SwitchOptions) (*Switch, *Error) {
 	options.policy = C.int32_t(o.Policy)
 	options.limits = o.Limits.lend()
 	options.join_timeout_ms = C.int64_t(o.JoinTimeoutMillis)
+	options.quiet_losses = C.bool(o.QuietLosses)
+	var matcher C.uintptr_t
+	if o.Serves != nil {
+		matcher = C.uintptr_t(cgo.NewHandle(o.Serves)) // the library lets it go, whatever it answers
+	}
 	var ptr *C.sluice_switch
 	var detail *C.sluice_error
-	if status := C.sluice_switch_new(&options, &ptr, &detail); status != C.SLUICE_OK {
+	if status := C.sluicegate_switch_new(options, matcher, &ptr, &detail); status != C.SLUICE_OK {
 		return nil, failed(status, detail)
 	}
 	s := &Switch{ptr: ptr}
@@ -46,37 +57,27 @@ func (s *Switch) Listen(address string) (string, *Error) {
 	return itemText(status, out, detail)
 }
 
-// Attach lets one newcomer join over descriptors, which are the library's from here on. It waits.
-func (s *Switch) Attach(name string, read, write int) *Error {
-	defer runtime.KeepAlive(s)
+// AttachOp lets one newcomer join over descriptors, which are the library's from here on.
+func (s *Switch) AttachOp(name string, read, write int) *Op {
 	p, n := text(name)
-	var detail *C.sluice_error
-	status := C.sluice_switch_attach(s.ptr, p, n, C.int(read), C.int(write), &detail)
-	return failed(status, detail)
+	var op *C.sluice_op
+	status := C.sluice_switch_attach_start(s.ptr, p, n, C.int(read), C.int(write), &op)
+	return started(s, op, status, nil)
 }
 
-// Caller makes a caller in this process. It waits.
-func (s *Switch) Caller(e *Engine) (*Peer, *Error) {
-	defer runtime.KeepAlive(s)
-	defer runtime.KeepAlive(e)
-	var out *C.sluice_peer
-	var detail *C.sluice_error
-	if status := C.sluice_switch_caller(s.ptr, e.ptr, &out, &detail); status != C.SLUICE_OK {
-		return nil, failed(status, detail)
-	}
-	return newPeer(out), nil
+// CallerOp makes a caller in this process; it answers a peer.
+func (s *Switch) CallerOp(e *Engine) *Op {
+	var op *C.sluice_op
+	status := C.sluice_switch_caller_start(s.ptr, e.ptr, &op)
+	return started([]any{s, e}, op, status, nil)
 }
 
-// Connect attaches to a switch that listens somewhere. It waits.
-func (e *Engine) Connect(address string) (*Peer, *Error) {
-	defer runtime.KeepAlive(e)
+// ConnectOp attaches to a switch that listens somewhere; it answers a peer.
+func (e *Engine) ConnectOp(address string) *Op {
 	p, n := text(address)
-	var out *C.sluice_peer
-	var detail *C.sluice_error
-	if status := C.sluice_engine_connect(e.ptr, p, n, &out, &detail); status != C.SLUICE_OK {
-		return nil, failed(status, detail)
-	}
-	return newPeer(out), nil
+	var op *C.sluice_op
+	status := C.sluice_engine_connect_start(e.ptr, p, n, &op)
+	return started(e, op, status, nil)
 }
 
 // Caps answers a JSON array of texts.
@@ -104,12 +105,18 @@ func (s *Switch) Stats() string {
 	return sure(status, out)
 }
 
-// Explain answers JSON. It waits, a second at most.
-func (s *Switch) Explain() string {
-	defer runtime.KeepAlive(s)
-	var out *C.sluice_item
-	status := C.sluice_switch_explain(s.ptr, &out)
-	return sure(status, out)
+// ExplainOp answers JSON.
+func (s *Switch) ExplainOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_switch_explain_start(s.ptr, &op)
+	return started(s, op, status, nil)
+}
+
+// NextLossOp waits for a notice, JSON.
+func (s *Switch) NextLossOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_switch_next_loss_start(s.ptr, &op)
+	return started(s, op, status, nil)
 }
 
 // ServeControl opens a control socket; an empty address is this process's own place.
@@ -123,9 +130,9 @@ func (s *Switch) ServeControl(address string) (*Control, *Error) {
 }
 
 // Close ends every connection.
-func (s *Switch) Close() {
-	C.sluice_switch_close(s.ptr)
-	runtime.KeepAlive(s)
+func (s *Switch) Close() *Error {
+	defer runtime.KeepAlive(s)
+	return failed(C.sluice_switch_close(s.ptr), nil)
 }
 
 // A Host offers cartridges to a switch.
@@ -147,17 +154,16 @@ func NewHost(o EngineOptions, idle int64) (*Host, *Error) {
 	return h, nil
 }
 
-// Add starts a cartridge and offers it. It waits.
-func (h *Host) Add(c Command) *Error {
-	defer runtime.KeepAlive(h)
+// AddOp starts a cartridge and offers it.
+func (h *Host) AddOp(c Command) *Op {
 	command, err := c.build()
 	if err != nil {
-		return err
+		return &Op{failed: err}
 	}
 	defer C.sluice_command_release(command)
-	var detail *C.sluice_error
-	status := C.sluice_host_add(h.ptr, command, &detail)
-	return failed(status, detail)
+	var op *C.sluice_op
+	status := C.sluice_host_add_start(h.ptr, command, &op)
+	return started(h, op, status, nil)
 }
 
 // AddLazy offers a cartridge that is started when it is needed.
@@ -176,30 +182,27 @@ func (h *Host) AddLazy(c Command, m Manifest) *Error {
 	return failed(C.sluice_host_add_lazy(h.ptr, command, manifest), nil)
 }
 
-// Attach offers a cartridge over descriptors, which are the library's from here on. It waits.
-func (h *Host) Attach(label string, read, write int) *Error {
-	defer runtime.KeepAlive(h)
+// AttachOp offers a cartridge over descriptors, which are the library's from here on.
+func (h *Host) AttachOp(label string, read, write int) *Op {
 	p, n := text(label)
-	var detail *C.sluice_error
-	status := C.sluice_host_attach(h.ptr, p, n, C.int(read), C.int(write), &detail)
-	return failed(status, detail)
+	var op *C.sluice_op
+	status := C.sluice_host_attach_start(h.ptr, p, n, C.int(read), C.int(write), &op)
+	return started(h, op, status, nil)
 }
 
-// Join joins a switch over descriptors, which are the library's from here on. It waits.
-func (h *Host) Join(read, write int) *Error {
-	defer runtime.KeepAlive(h)
-	var detail *C.sluice_error
-	status := C.sluice_host_join(h.ptr, C.int(read), C.int(write), &detail)
-	return failed(status, detail)
+// JoinOp joins a switch over descriptors, which are the library's from here on.
+func (h *Host) JoinOp(read, write int) *Op {
+	var op *C.sluice_op
+	status := C.sluice_host_join_start(h.ptr, C.int(read), C.int(write), &op)
+	return started(h, op, status, nil)
 }
 
-// JoinAt joins the switch that listens at address. It waits.
-func (h *Host) JoinAt(address string) *Error {
-	defer runtime.KeepAlive(h)
+// JoinAtOp joins the switch that listens at address.
+func (h *Host) JoinAtOp(address string) *Op {
 	p, n := text(address)
-	var detail *C.sluice_error
-	status := C.sluice_host_join_at(h.ptr, p, n, &detail)
-	return failed(status, detail)
+	var op *C.sluice_op
+	status := C.sluice_host_join_at_start(h.ptr, p, n, &op)
+	return started(h, op, status, nil)
 }
 
 // Retire takes no new requests for a cartridge, and reports whether there is one of this label.
@@ -233,12 +236,18 @@ func (h *Host) Stats() string {
 	return sure(status, out)
 }
 
-// Explain answers JSON. It waits, a second at most.
-func (h *Host) Explain() string {
-	defer runtime.KeepAlive(h)
-	var out *C.sluice_item
-	status := C.sluice_host_explain(h.ptr, &out)
-	return sure(status, out)
+// ExplainOp answers JSON.
+func (h *Host) ExplainOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_host_explain_start(h.ptr, &op)
+	return started(h, op, status, nil)
+}
+
+// NextLossOp waits for a notice, JSON.
+func (h *Host) NextLossOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_host_next_loss_start(h.ptr, &op)
+	return started(h, op, status, nil)
 }
 
 // ServeControl opens a control socket; an empty address is this process's own place.
@@ -267,7 +276,7 @@ func (h *Host) LeftOp() *Op {
 }
 
 // Close leaves the switch and closes every cartridge.
-func (h *Host) Close() {
-	C.sluice_host_close(h.ptr)
-	runtime.KeepAlive(h)
+func (h *Host) Close() *Error {
+	defer runtime.KeepAlive(h)
+	return failed(C.sluice_host_close(h.ptr), nil)
 }

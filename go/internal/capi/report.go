@@ -33,18 +33,24 @@ func (e *Engine) Stats() string {
 	return sure(status, out)
 }
 
-// Explain answers JSON. It waits, a second at most.
-func (e *Engine) Explain() string {
-	defer runtime.KeepAlive(e)
-	var out *C.sluice_item
-	status := C.sluice_engine_explain(e.ptr, &out)
-	return sure(status, out)
+// ExplainOp answers JSON.
+func (e *Engine) ExplainOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_engine_explain_start(e.ptr, &op)
+	return started(e, op, status, nil)
 }
 
 // NextStallOp waits for a notice, JSON.
 func (e *Engine) NextStallOp() *Op {
 	var op *C.sluice_op
 	status := C.sluice_engine_next_stall_start(e.ptr, &op)
+	return started(e, op, status, nil)
+}
+
+// NextLossOp waits for a notice, JSON.
+func (e *Engine) NextLossOp() *Op {
+	var op *C.sluice_op
+	status := C.sluice_engine_next_loss_start(e.ptr, &op)
 	return started(e, op, status, nil)
 }
 
@@ -134,19 +140,18 @@ func (c *Control) Address() string {
 }
 
 // Close closes it.
-func (c *Control) Close() {
-	C.sluice_control_close(c.ptr)
-	runtime.KeepAlive(c)
+func (c *Control) Close() *Error {
+	defer runtime.KeepAlive(c)
+	return failed(C.sluice_control_close(c.ptr), nil)
 }
 
-// Ask asks a running process. It waits for the answer, JSON.
-func Ask(target, question string) (string, *Error) {
+// AskOp asks a running process; it answers JSON.
+func AskOp(target, question string) *Op {
 	t, tLen := text(target)
 	q, qLen := text(question)
-	var out *C.sluice_item
-	var detail *C.sluice_error
-	status := C.sluice_control_ask(t, tLen, q, qLen, &out, &detail)
-	return itemText(status, out, detail)
+	var op *C.sluice_op
+	status := C.sluice_control_ask_start(t, tLen, q, qLen, &op)
+	return started(nil, op, status, nil)
 }
 
 // Trace writes down the frames of this process from now on.

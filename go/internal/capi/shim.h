@@ -79,6 +79,25 @@ static inline sluice_switch_options sluicegate_switch_options_init(void) {
 	return options;
 }
 
+extern bool sluicegateServes(uintptr_t matcher, char *offered, size_t offered_len, char *asked, size_t asked_len);
+extern void sluicegateLetGo(uintptr_t matcher);
+
+static inline bool sluicegate_serves(void *ctx, const char *offered, size_t offered_len, const char *asked,
+                                     size_t asked_len) {
+	return sluicegateServes((uintptr_t)ctx, (char *)offered, offered_len, (char *)asked, asked_len);
+}
+
+static inline void sluicegate_let_go(void *ctx) { sluicegateLetGo((uintptr_t)ctx); }
+
+static inline sluice_status sluicegate_switch_new(sluice_switch_options options, uintptr_t serves,
+                                                  sluice_switch **out, sluice_error **err) {
+	sluice_matcher matcher = { (void *)serves, sluicegate_serves, sluicegate_let_go };
+	if (serves != 0) {
+		options.matcher = &matcher;
+	}
+	return sluice_switch_new(&options, out, err);
+}
+
 /* The engine's options are a pointer of Go, which an options struct of Go must not hold. */
 static inline sluice_status sluicegate_host_new(sluice_engine_options engine, int64_t idle_ms, sluice_host **out,
                                                 sluice_error **err) {
