@@ -60,6 +60,8 @@ def test_an_engine_tells_what_is_lost() -> None:
             total = 0
             while total < 2:
                 lost = engine.next_loss(timeout=WATCHDOG)
+                if lost.reason == "straggler":
+                    continue  # a grant may have crossed the end of the call
                 assert (lost.severity, lost.party) == ("warning", peer.name)
                 assert (lost.reason, lost.frame_type) == ("event_unread", "log")
                 total += lost.count
