@@ -1,8 +1,9 @@
 //! Calls between the cartridges of one engine (L11, L13, L14, L17).
 
+#[path = "support/child.rs"]
+mod child;
 mod support;
 
-use std::fs::File;
 use std::sync::Mutex;
 use std::sync::mpsc;
 use std::thread;
@@ -10,37 +11,22 @@ use std::time::Duration;
 
 use sluicegate::wait::block_on;
 use sluicegate::{
-    Cap, Cartridge, Command, Deadline, Engine, EngineOptions, Error, ErrorKind, Limits, Manifest,
-    Peer, Request, Value,
+    Cap, Cartridge, Deadline, Engine, EngineOptions, Error, ErrorKind, Limits, Manifest, Peer,
+    Request, Value,
 };
 use support::{ECHO, attach, attach_echo, echo, limits, within};
 
 const LIMIT: Duration = Duration::from_secs(180);
 const TWICE: &str = "cap:twice;in=media:blob;out=media:blob";
 const HOLD: &str = "cap:hold;in=media:blob;out=media:blob";
-const ROLE: &str = "SLUICEGATE_TEST_CALLER";
 
-/// Not a test by itself: a cartridge in a process of its own, whose frames go to descriptor 3.
+/// Not a test by itself: a cartridge in a process of its own.
 #[test]
 fn cartridge() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let frames = File::options().write(true).open("/proc/self/fd/3").expect("given by the test");
-    let stdin = File::open("/proc/self/fd/0").expect("given by the test");
+    let Some((stdin, frames)) = child::transport() else { return };
     let manifest = Manifest::new("caller", "1").cap(Cap::new(TWICE)).cap(Cap::new(ECHO));
     let cartridge = Cartridge::new(manifest).handler(TWICE, twice).handler(ECHO, echo);
     std::process::exit(i32::from(cartridge.run(stdin, frames).is_err()));
-}
-
-fn spawn(engine: &Engine) -> Peer {
-    let this = std::env::current_exe().expect("this test");
-    let command = Command::new("sh")
-        .arg("-c")
-        .arg("exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
-        .arg(this)
-        .env(ROLE, "1");
-    engine.spawn(&command).expect("the handshake passes")
 }
 
 fn routing(limits: Limits) -> Engine {
@@ -109,7 +95,7 @@ fn l14_a_cartridge_calls_another_of_its_engine() {
 fn l14_a_cartridge_in_a_process_calls_its_own_cap_and_anothers() {
     within(LIMIT, "processes", || {
         let engine = routing(limits(4, 1024));
-        let (one, other) = (spawn(&engine), spawn(&engine));
+        let (one, other) = (child::spawn(&engine), child::spawn(&engine));
         for round in 0..20_u8 {
             for peer in [&one, &other] {
                 let bytes = vec![round; 10_000];

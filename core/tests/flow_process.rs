@@ -1,35 +1,28 @@
 //! A pipeline that goes through another process and back: what it asks for here is all that moves.
 
+#[path = "support/child.rs"]
+mod child;
 mod support;
 
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sluicegate::flow::{Flow, Scope, Sink, Source};
-use sluicegate::{
-    Cap, Cartridge, Command, Engine, Error, ErrorKind, Manifest, Peer, Request, Value,
-};
+use sluicegate::{Cap, Cartridge, Engine, Error, ErrorKind, Manifest, Peer, Request, Value};
 use support::{engine, limits, until, within};
 
 const SOON: Duration = Duration::from_secs(180);
 const DOUBLE: &str = "cap:double;in=media:numbers;out=media:numbers";
-const ROLE: &str = "SLUICEGATE_TEST_PIPELINE";
 
 fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// Not a test by itself: the cartridge that the tests below start, in a process of its own. Its
-/// frames go to descriptor 3, since the test harness prints on stdout.
+/// Not a test by itself: the cartridge that the tests below start, in a process of its own.
 #[test]
 fn cartridge() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let frames = File::options().write(true).open("/proc/self/fd/3").expect("given by the test");
-    let stdin = File::open("/proc/self/fd/0").expect("given by the test");
+    let Some((stdin, frames)) = child::transport() else { return };
     let ended = Cartridge::new(Manifest::new("child", "1").cap(Cap::new(DOUBLE)))
         .handler(DOUBLE, double)
         .run(stdin, frames);
@@ -46,12 +39,7 @@ fn double(request: &Request) -> Result<(), Error> {
 }
 
 fn spawn(engine: &Engine) -> Peer {
-    let command = Command::new("sh")
-        .arg("-c")
-        .arg("exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
-        .arg(std::env::current_exe().expect("this test"))
-        .env(ROLE, "1");
-    let peer = engine.spawn(&command).expect("the handshake passes");
+    let peer = child::spawn(engine);
     let pid = peer.pid().expect("a process");
     assert_ne!(pid, std::process::id(), "another one");
     peer

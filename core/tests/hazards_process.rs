@@ -1,5 +1,7 @@
 //! Hazards of a cartridge that is a process: its start, its stderr, its death, its silence.
 
+#[path = "support/child.rs"]
+mod child;
 mod support;
 
 use std::fs::{self, File};
@@ -25,17 +27,11 @@ const STDERR: &str = "cap:stderr;in=media:void;out=media:text";
 const FOREVER: &str = "cap:forever;in=media:void;out=media:blob";
 const BURST: &str = "cap:burst;in=media:void;out=media:blob";
 const HOLD: &str = "cap:hold;in=media:blob;out=media:blob";
-const ROLE: &str = "SLUICEGATE_TEST_CARTRIDGE";
 
-/// Not a test by itself: the cartridge that the tests below start, in a process of its own. Its
-/// frames go to descriptor 3, since the test harness prints on stdout.
+/// Not a test by itself: the cartridge that the tests below start, in a process of its own.
 #[test]
 fn cartridge() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
-    let frames = File::options().write(true).open("/proc/self/fd/3").expect("given by the test");
-    let stdin = File::open("/proc/self/fd/0").expect("given by the test");
+    let Some((stdin, frames)) = child::transport() else { return };
     let manifest = [ECHO, STDERR, FOREVER, BURST, HOLD]
         .iter()
         .fold(Manifest::new("child", "1"), |manifest, cap| manifest.cap(Cap::new(cap)));
@@ -102,19 +98,6 @@ fn shout(bytes: usize) {
     std::io::stderr().write_all(b"the last words\n").expect("stderr is open");
 }
 
-fn child() -> Command {
-    let this = std::env::current_exe().expect("this test");
-    Command::new("sh")
-        .arg("-c")
-        .arg("exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
-        .arg(this)
-        .env(ROLE, "1")
-}
-
-fn spawn(engine: &Engine) -> Peer {
-    engine.spawn(&child()).expect("the handshake passes")
-}
-
 fn signal(peer: &Peer, signal: Signal) {
     let pid = i32::try_from(peer.pid().expect("a process")).expect("fits");
     kill(Pid::from_raw(pid), signal).expect("it lives");
@@ -173,7 +156,7 @@ fn what_ends_early_tells_its_status_and_its_last_words() {
 fn hz_c13_stderr_is_drained_and_its_end_is_kept() {
     within(LIMIT, "stderr", || {
         let engine = engine(limits(4, 64));
-        let peer = spawn(&engine);
+        let peer = child::spawn(&engine);
         let call = peer.call(STDERR).expect("live");
         let said = call.blocking_output().expect("a result").blocking_collect_text();
         assert_eq!(said.expect("answered"), "said");
@@ -191,9 +174,9 @@ fn hz_c13_stderr_is_drained_and_its_end_is_kept() {
 fn hz_c14_a_hard_kill_is_an_error_and_no_more() {
     within(LIMIT, "hard kill", || {
         let engine = engine(limits(4, 1024));
-        let beside = spawn(&engine);
+        let beside = child::spawn(&engine);
         for round in 0..6 {
-            let peer = spawn(&engine);
+            let peer = child::spawn(&engine);
             let call = peer.call(if round % 2 == 0 { ECHO } else { FOREVER }).expect("live");
             let input = call.input("media:blob").expect("open");
             let (begun, has_begun) = mpsc::channel();
@@ -242,7 +225,7 @@ fn hz_c14_a_hard_kill_is_an_error_and_no_more() {
 fn hz_c15_close_does_not_wait_for_a_frozen_peer() {
     within(LIMIT, "frozen peer", || {
         let engine = engine(limits(2, 64 * 1024));
-        let peer = spawn(&engine);
+        let peer = child::spawn(&engine);
         let mut threads: Vec<thread::JoinHandle<Error>> = Vec::new();
         let mut calls = Vec::new();
         for _ in 0..5 {
@@ -293,11 +276,11 @@ fn hz_c15_close_does_not_wait_for_a_frozen_peer() {
 fn hz_c15_an_engine_closes_what_nobody_holds_any_more() {
     within(LIMIT, "released", || {
         let engine = engine(limits(2, 64));
-        let peer = spawn(&engine);
+        let peer = child::spawn(&engine);
         let pid = Pid::from_raw(i32::try_from(peer.pid().expect("a process")).expect("fits"));
         signal(&peer, Signal::SIGSTOP); // it exits by the hand of its reaper only
         drop(peer);
-        spawn(&engine); // a newcomer does not have it forgotten
+        child::spawn(&engine); // a newcomer does not have it forgotten
         block_on(engine.close(), Deadline::NEVER).expect("no limit");
         assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH), "it is reaped");
     });
@@ -309,7 +292,7 @@ fn hz_l04_a_process_that_answers_and_exits_has_answered() {
     within(LIMIT, "exits at once", || {
         for round in 0..8 {
             let engine = engine(limits(8, 64));
-            let peer = spawn(&engine);
+            let peer = child::spawn(&engine);
             let call = peer.call(BURST).expect("live");
             if round % 2 == 0 {
                 block_on(peer.died(), Deadline::NEVER).expect("no limit"); // consumed when it is gone
@@ -326,12 +309,7 @@ fn hz_l04_a_process_that_answers_and_exits_has_answered() {
 fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
     within(LIMIT, "grandchild", || {
         let engine = engine(limits(4, 64));
-        let this = std::env::current_exe().expect("this test");
-        let command = Command::new("sh")
-            .arg("-c")
-            .arg("sleep 100 & exec \"$0\" --exact cartridge --nocapture 3>&1 1>&2")
-            .arg(this)
-            .env(ROLE, "1");
+        let command = child::command_after("sleep 100 & ");
         let peer = engine.spawn(&command).expect("the handshake passes");
         let call = peer.call(HOLD).expect("live");
         let begun = Instant::now();
@@ -347,7 +325,7 @@ fn a_pipe_held_by_a_grandchild_holds_nobody_up() {
 fn hz_l10_a_limit_ends_a_call_of_a_process() {
     const GIVEN: Duration = Duration::from_millis(300);
     within(LIMIT, "limits", || {
-        let peer = spawn(&engine(limits(4, 64)));
+        let peer = child::spawn(&engine(limits(4, 64)));
         // The limit is set once the call stands still, so that it finds it there on any machine.
         type Body = fn(&Call, &dyn Fn()) -> Error;
         let late = |cap: &str, what: &str, body: Body| {
