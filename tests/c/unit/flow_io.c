@@ -1,9 +1,11 @@
 /* Descriptors at the ends of a pipeline: each is opened once a run, and closed with it. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "flow.h"
@@ -127,9 +129,171 @@ static void what_cannot_be_read_or_written_fails_the_stream(void) {
   CHECK(flow_alive() == 0 && flow_functions() == 0);
 }
 
+/* One end of a pair of sockets that is handed to the library, the other, and how often that opener and what
+ * it stands for were used. */
+typedef struct ends {
+  int theirs, ours;
+  int opened, released;
+} ends;
+
+static int32_t open_end(void *ctx, int *out, sluice_error **err) {
+  ends *ends = ctx;
+  (void)err;
+  CHECK(pthread_mutex_lock(&opening) == 0);
+  ends->opened += 1;
+  *out = ends->theirs;
+  CHECK(pthread_mutex_unlock(&opening) == 0);
+  return SLUICE_OK;
+}
+
+static void release_end(void *ctx) {
+  CHECK(pthread_mutex_lock(&opening) == 0);
+  ((ends *)ctx)->released += 1;
+  CHECK(pthread_mutex_unlock(&opening) == 0);
+}
+
+static sluice_fd_opener new_ends(ends *ends) {
+  const sluice_fd_opener opener = {ends, open_end, release_end};
+  int fds[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+  CHECK(pthread_mutex_lock(&opening) == 0);
+  ends->theirs = fds[0];
+  ends->ours = fds[1];
+  ends->opened = ends->released = 0;
+  CHECK(pthread_mutex_unlock(&opening) == 0);
+  return opener;
+}
+
+static void say(const ends *ends, const char *text, int times) {
+  while (times-- > 0) {
+    CHECK(write(ends->ours, text, strlen(text)) == (ssize_t)strlen(text));
+  }
+}
+
+/* The scope is shut down: the library has closed its end, and let go of the opener once. Our own end is
+ * still ours. */
+static void was_closed_once(ends *ends) {
+  struct pollfd gone = {ends->ours, 0, 0};
+  CHECK(poll(&gone, 1, SOON_MS) == 1 && (gone.revents & POLLHUP) != 0);
+  after_opening();
+  CHECK(ends->opened == 1 && ends->released == 1);
+  CHECK(close(ends->ours) == 0);
+}
+
+static void a_descriptor_that_is_read_is_closed_once(void) {
+  enum { FINISHES, FAILS, IS_LEFT, IS_SHUT_DOWN, CASES };
+  int how;
+  for (how = 0; how < CASES; how++) {
+    ends from;
+    file to = new_file("");
+    const sluice_fd_opener opener = new_ends(&from);
+    sluice_scope *scope = new_scope();
+    sluice_source *source = NULL;
+    uintptr_t written = 0;
+    CHECK_OK(sluice_source_lines(5, &opener, &source, NULL));
+    say(&from, "line\n", 100);
+    if (how == IS_SHUT_DOWN) { /* more lines than it reads ahead, and nobody takes them */
+      sluice_run *run = flow_run(flow_to(source, flow_probe()), scope);
+      flow_shutdown(scope);
+      CHECK_OK(sluice_run_release(run));
+      after_opening();
+      if (from.opened == 0) { /* it was shut down before it began */
+        CHECK(from.released == 1 && close(from.theirs) == 0 && close(from.ours) == 0);
+        CHECK(unlink(to.path) == 0);
+        continue;
+      }
+    } else {
+      if (how == FAILS) say(&from, "too long\n", 1);
+      if (how == IS_LEFT) {
+        source = flow_via(source, flow_take(1));
+      } else {
+        CHECK(shutdown(from.ours, SHUT_WR) == 0);
+      }
+      CHECK_STATUS(how == FAILS ? SLUICE_LIMIT_REACHED : SLUICE_OK, copy(scope, source, &to, &written));
+      if (how != FAILS) CHECK(written == (how == IS_LEFT ? 4 : 400));
+      flow_shutdown(scope);
+    }
+    was_closed_once(&from);
+    CHECK(unlink(to.path) == 0);
+  }
+}
+
+static sluice_element new_text(void) {
+  sluice_element element = {NULL, NULL, 0};
+  sluice_item *item = NULL;
+  CHECK_OK(sluice_item_new_text("text", 4, &item));
+  CHECK_OK(sluice_item_element(item, &element));
+  return element;
+}
+
+/* Three texts. */
+static sluice_source *new_texts(void) {
+  const sluice_element text = new_text();
+  sluice_source *texts = NULL;
+  CHECK_OK(sluice_source_repeat(&text, &texts));
+  return flow_via(texts, flow_take(3));
+}
+
+/* One source behind the other. */
+static sluice_source *behind(sluice_source *first, sluice_source *second) {
+  const sluice_source *const both[] = {first, second};
+  sluice_source *joined = NULL;
+  CHECK_OK(sluice_source_concat(both, 2, &joined));
+  CHECK_OK(sluice_source_release(first));
+  CHECK_OK(sluice_source_release(second));
+  return joined;
+}
+
+/* Something that comes in more than a week. */
+static sluice_source *never(void) {
+  const sluice_element text = new_text();
+  sluice_source *source = NULL;
+  CHECK_OK(sluice_source_tick(UINT64_C(1000000000000), &text, &source));
+  return source;
+}
+
+static sluice_source *numbers(void) {
+  const sluice_opener opener = flow_counter(1);
+  sluice_source *source = NULL;
+  CHECK_OK(sluice_source_pull(&opener, &source));
+  return source;
+}
+
+static void a_descriptor_that_is_written_is_closed_once(void) {
+  enum { FINISHES, FAILS, IS_SHUT_DOWN, CASES };
+  static const sluice_status outcomes[] = {SLUICE_OK, SLUICE_INVALID_ARGUMENT, SLUICE_SCOPE_SHUT_DOWN};
+  int how;
+  for (how = 0; how < CASES; how++) {
+    ends to;
+    const sluice_fd_opener opener = new_ends(&to);
+    sluice_scope *scope = new_scope();
+    sluice_sink *sink = NULL;
+    sluice_source *texts = new_texts();
+    sluice_completion *done = NULL;
+    sluice_run *run;
+    char came[13] = "";
+    if (how == FAILS) texts = behind(texts, numbers()); /* a value that is no item */
+    if (how == IS_SHUT_DOWN) texts = behind(texts, never());
+    CHECK_OK(sluice_sink_writer(&opener, &sink));
+    run = flow_run(flow_to(texts, sink), scope);
+    CHECK_OK(sluice_run_completion(run, &done));
+    CHECK_OK(sluice_run_release(run));
+    CHECK(recv(to.ours, came, 12, MSG_WAITALL) == 12 && strcmp(came, "texttexttext") == 0);
+    if (how == IS_SHUT_DOWN) flow_shutdown(scope);
+    CHECK_STATUS(outcomes[how], sluice_completion_wait(done, SOON_MS, NULL, NULL));
+    CHECK_OK(sluice_completion_release(done));
+    if (how != IS_SHUT_DOWN) flow_shutdown(scope);
+    was_closed_once(&to);
+  }
+  CHECK(flow_alive() == 0 && flow_functions() == 0);
+}
+
 const check_case flow_io_cases[] = {
     {"flow: lines and chunks are read and written", lines_and_chunks_are_read_and_written},
     {"flow: what cannot be read or written fails the stream",
      what_cannot_be_read_or_written_fails_the_stream},
+    {"flow: a descriptor that is read is closed once", a_descriptor_that_is_read_is_closed_once},
+    {"flow: a descriptor that is written is closed once",
+     a_descriptor_that_is_written_is_closed_once},
     {NULL, NULL},
 };
