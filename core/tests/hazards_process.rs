@@ -17,8 +17,8 @@ use nix::unistd::Pid;
 use sluicegate::frame::{self, FrameType};
 use sluicegate::wait::block_on;
 use sluicegate::{
-    Call, Cap, Cartridge, Command, Deadline, Engine, Error, ErrorKind, Manifest, MessageId, Peer,
-    Request, Value,
+    Call, Cap, Cartridge, Command, Deadline, Error, ErrorKind, Manifest, MessageId, Peer, Request,
+    Value,
 };
 use support::{ECHO, PROMPT, echo, engine, limits, tells_waits, until, within};
 

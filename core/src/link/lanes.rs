@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::cut::Cut;
 use super::least::{encode_cut, in_place_of};
+use super::room::Room;
 use super::transit::{Source, Transit, Whose};
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
@@ -22,7 +23,7 @@ use crate::frame::{
     Admitted, EncodedFrame, FlowKey, Frame, FrameType, SeqAssigner, Version, WriterGate,
 };
 use crate::model::accounting::DropReason;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
@@ -133,6 +134,27 @@ impl Lanes {
         self.push(|queue| queue.control.push_back(Queued::free(frame)))
     }
 
+    /// Queues a CREDIT, ahead of data, unless `over`, and answers whether it did. Never waits.
+    pub(crate) fn grant(&self, credit: Frame, over: &AtomicBool) -> bool {
+        let mut queued = false;
+        let pushed = self.push(|queue| {
+            if !over.load(Ordering::Relaxed) {
+                queue.control.push_back(Queued::free(credit));
+                queued = true;
+            }
+        });
+        pushed.is_ok() && queued
+    }
+
+    /// Queues the terminal of a request. `over` says, in the same step, that nothing more of it is to come:
+    /// no [`grant`](Self::grant) comes behind it. Never waits.
+    pub(crate) fn last(&self, terminal: Frame, over: impl FnOnce()) -> Result<(), Reason> {
+        self.push(|queue| {
+            over();
+            queue.flow.push_back(Queued::free(terminal));
+        })
+    }
+
     /// The CREDIT frames of this stream come from `window` (checked processes only).
     pub(crate) fn watch_grants(&self, flow: FlowKey, stream: Option<&str>, window: &WindowLedger) {
         self.0.grants.watch(flow, stream, window);
@@ -140,8 +162,9 @@ impl Lanes {
 
     /// Queues a CANCEL of a request of ours, ahead of data. What waits of its flow is forgotten; if
     /// the REQ is among it, the peer never hears of the request, and the answer is false. Never
-    /// waits.
-    pub(crate) fn cancel(&self, cancel: Frame) -> Result<bool, Reason> {
+    /// waits. `over` says before it, as in [`last`](Self::last), that nothing more of it is to come.
+    pub(crate) fn cancel(&self, cancel: Frame, over: impl FnOnce()) -> Result<bool, Reason> {
+        self.0.queue.with(|_| over());
         let begun = self.take_back(cancel.flow_key());
         if begun {
             self.control(cancel)?;
@@ -329,24 +352,6 @@ impl Queue {
 /// What a chunk takes of the room.
 fn cost(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(CHUNK_COST).min(ROOM)
-}
-
-/// Room on a link, given back when dropped unless the frame that it is for was queued.
-pub(crate) struct Room {
-    gate: CreditGate,
-    cost: u64,
-}
-
-impl Room {
-    fn keep(mut self) -> u64 {
-        std::mem::take(&mut self.cost)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        self.gate.grant(self.cost);
-    }
 }
 
 /// What is written in one go, and the flows that are over once it is.

@@ -17,6 +17,7 @@ mod losses;
 mod offload;
 mod quiet;
 mod reader;
+mod room;
 mod socket;
 mod stdio;
 mod trace;

@@ -15,6 +15,7 @@ use super::terminal::{self, Event, Terminal};
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
+use crate::link::Lanes;
 use crate::model::accounting::DropReason;
 use crate::model::cancel::{Duty, Stage};
 use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, TimeLimit, Wire};
@@ -358,12 +359,12 @@ impl Exchange {
         let message = terminal::fitting(if message.is_empty() { code } else { message });
         // A caller that gives up wants nothing of what has come; one that has to, what came before.
         let given_up = matches!(reason.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut);
-        self.close(Err(reason.clone()), given_up, |wire| match self.side {
-            Side::Handler => wire.lanes.flow(Frame::err(id, routing_id, code, class, message)),
-            Side::Caller => wire
-                .lanes
-                .cancel(Frame::cancel(id, routing_id, false).with_reason(code, class, message))
-                .map(drop), // a peer that never hears of it answers nothing either way
+        self.close(Err(reason.clone()), given_up, |lanes, over| match self.side {
+            Side::Handler => lanes.last(Frame::err(id, routing_id, code, class, message), over),
+            Side::Caller => {
+                let cancel = Frame::cancel(id, routing_id, false).with_reason(code, class, message);
+                lanes.cancel(cancel, over).map(drop) // a peer that never hears of it answers nothing
+            }
         });
     }
 
@@ -377,8 +378,8 @@ impl Exchange {
         let progress = progress.unwrap_or(1.0);
         let message = message.map(terminal::fitting);
         let done = Terminal { exit_code: 0, progress, message: message.map(str::to_owned) };
-        let first = self.close(Ok(done), false, |wire| {
-            wire.lanes.flow(Frame::end_with(id, routing_id, 0, Some(progress), message))
+        let first = self.close(Ok(done), false, |lanes, over| {
+            lanes.last(Frame::end_with(id, routing_id, 0, Some(progress), message), over)
         });
         match first || self.outcome().is_some_and(|outcome| outcome.is_ok()) {
             true => Ok(()),
@@ -389,16 +390,20 @@ impl Exchange {
     /// The other end's terminal came, or the link died.
     pub(crate) fn end(&self, outcome: Result<Terminal, Reason>) {
         let cancelled = matches!(&outcome, Err(reason) if reason.kind() == ErrorKind::Cancelled);
-        self.close(outcome, cancelled, |_| Ok(()));
+        self.close(outcome, cancelled, |_, over| {
+            over();
+            Ok(())
+        });
     }
 
     /// The one transition to the end (L7). True if this call made it. `given_up`: what came and was not
-    /// read is not delivered any more.
+    /// read is not delivered any more. `tell` sends the terminal, and calls what it is given in the step in
+    /// which it does: from then on this end grants nothing more.
     fn close(
         &self,
         outcome: Result<Terminal, Reason>,
         given_up: bool,
-        tell: impl FnOnce(&Wire) -> Result<(), Reason>,
+        tell: impl FnOnce(&Lanes, &dyn Fn()) -> Result<(), Reason>,
     ) -> bool {
         let reason = match &outcome {
             Ok(_) => Error::with_code(
@@ -424,14 +429,11 @@ impl Exchange {
             return false;
         };
         // The terminal goes out before the state goes (L6). A dead link has nobody to tell.
-        let _ = tell(&self.wire);
+        let _ = tell(&self.wire.lanes, &|| inputs.iter().for_each(|input| input.mark_over()));
         let forget = given_up || self.side == Side::Handler;
         self.release(&inputs, &outputs, &reason, forget);
         if !clean {
             self.cancel_children(&reason);
-        }
-        for input in &inputs {
-            input.mark_over();
         }
         self.wire.lanes.forget(self.flow);
         (self.forget)(self.flow, self.summary(&outcome));

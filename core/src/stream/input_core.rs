@@ -319,12 +319,10 @@ impl InputCore {
     /// False if the grant means nothing any more, or the link is dead: whoever waits on it is told by its
     /// own means.
     fn grant(&self, n: u64) -> bool {
-        if self.over.load(Ordering::Relaxed) {
-            return false;
-        }
         let FlowKey { id, routing_id } = self.flow;
         let stream = self.info.id.as_deref();
-        self.wire.lanes.control(Frame::credit(id, routing_id, stream, n, self.direction)).is_ok()
+        let credit = Frame::credit(id, routing_id, stream, n, self.direction);
+        self.wire.lanes.grant(credit, &self.over)
     }
 }
 

@@ -4,10 +4,11 @@ use crate::Check;
 use crate::account::Counters;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::explore::{every, go};
-use crate::frame::FrameType;
+use crate::frame::{Frame, FrameType};
 use crate::link::FrameWriter;
 use crate::request::{Connection, Exchange, Side, Terminal};
-use crate::rig::{Written, flow, limits};
+use crate::rig::{Written, chunk, flow, limits};
+use crate::stream::InputStream;
 use crate::sync::Arc;
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -19,13 +20,19 @@ pub const CHECKS: &[Check] = &[
     ("terminal_the_link_dies_during_the_end", end_or_death),
     ("terminal_a_caller_s_cancel_races_the_answer", cancel_or_answer),
     ("terminal_who_waits_for_credit_is_released", releases_credit),
+    ("terminal_no_grant_comes_behind_the_handler_s_end", no_grant_behind_end),
+    ("terminal_no_grant_comes_behind_a_caller_s_cancel", no_grant_behind_cancel),
 ];
 
 fn connection() -> (Arc<Connection>, Written) {
+    connection_of(1)
+}
+
+fn connection_of(window: u64) -> (Arc<Connection>, Written) {
     let written = Written::default();
     let writer = FrameWriter::new(written.clone());
     let (owed, counters) = (Arc::new(Owed::default()), Arc::new(Counters::default()));
-    let connection = Connection::start(writer, limits(1), 1024, owed, counters, Reason::clone)
+    let connection = Connection::start(writer, limits(window), 1024, owed, counters, Reason::clone)
         .expect("a thread can be started");
     (connection, written)
 }
@@ -123,6 +130,53 @@ fn releases_credit() {
     });
 }
 
+/// A request at `side` of which one chunk was consumed and not granted back yet.
+fn owing(side: Side) -> (Arc<Connection>, Arc<Exchange>, Written) {
+    let (connection, written) = connection_of(4);
+    let exchange = request(&connection, side);
+    exchange.frame(Frame::stream_start(flow().id, None, "a", "media:blob"));
+    exchange.frame(chunk(0));
+    let input = block_on(Arc::clone(&exchange).next_input(), Deadline::NEVER);
+    let input = input.expect("no limit").expect("live").expect("one stream");
+    let input = InputStream::new(input, Arc::new(()), None);
+    assert!(input.blocking_recv().expect("live").is_some());
+    (connection, exchange, written)
+}
+
+/// What is written of the request while another wait sends what it owes, and `end` ends it.
+fn written_beside(side: Side, end: impl FnOnce(&Exchange)) -> Vec<FrameType> {
+    let (connection, exchange, written) = owing(side);
+    let wire = Arc::clone(exchange.wire());
+    let waiting = go(move || wire.owed.settle_all());
+    end(&exchange);
+    waiting.end();
+    settled(&connection, &written);
+    written.kinds()
+}
+
+fn no_grant_behind_end() {
+    every(2, || {
+        let kinds = written_beside(Side::Handler, |exchange| {
+            assert!(exchange.begin());
+            exchange.finish(None, None).expect("it ends");
+        });
+        assert!(
+            matches!(kinds[..], [FrameType::End] | [FrameType::Credit, FrameType::End]),
+            "{kinds:?}"
+        );
+    });
+}
+
+fn no_grant_behind_cancel() {
+    every(2, || {
+        let kinds = written_beside(Side::Caller, |exchange| exchange.fail(&cancelled()));
+        assert!(
+            matches!(kinds[..], [FrameType::Cancel] | [FrameType::Credit, FrameType::Cancel]),
+            "{kinds:?}"
+        );
+    });
+}
+
 /// A request that is cancelled before its handler has it never runs; one that runs is told to stop
 /// and ends with its handler, never under it (`cancelled_in_the_queue_never_runs`).
 fn cancel_or_begin() {
@@ -131,7 +185,7 @@ fn cancel_or_begin() {
         let exchange = request(&connection, Side::Handler);
         let handler = Arc::clone(&exchange);
         let handling = go(move || handler.begin());
-        exchange.frame(crate::frame::Frame::cancel(flow().id, None, false));
+        exchange.frame(Frame::cancel(flow().id, None, false));
         let runs = handling.end();
         let ended = connection.live_requests() == 0;
         connection.wire().lanes.close();
