@@ -137,14 +137,14 @@ func newJunctionPlayer(script *junctionScript, scope *flow.Scope, known map[stri
 	return &junctionPlayer{all, script}, err
 }
 
-func (p *junctionPlayer) play(step scriptOp) (answer any, err error) {
+func (p *junctionPlayer) play(op *scriptOp) (answer any, err error) {
 	who := uint64(0)
-	if step.Op != "start" {
-		if who, err = count(step.Who); err != nil {
+	if op.name != "start" {
+		if who, err = op.count("who"); err != nil {
 			return nil, err
 		}
 	}
-	return p.probes.play(who, step)
+	return p.probes.play(who, op)
 }
 
 func (p *junctionPlayer) state() junctionState {

@@ -79,7 +79,7 @@ type pipelinePlayer struct {
 	names []string
 }
 
-func (p *pipelinePlayer) play(step scriptOp) (answer any, err error) { return p.probes.play(0, step) }
+func (p *pipelinePlayer) play(op *scriptOp) (answer any, err error) { return p.probes.play(0, op) }
 
 func (p *pipelinePlayer) state() pipelineState {
 	counters, seen := make([]stageCounters, len(p.names)), p.seen()
@@ -146,6 +146,7 @@ func TestABrokenPipelineScriptIsRefused(t *testing.T) {
 		{`"terminal":"completed"`, `"terminal":null`, "step 2 next: state:"},
 		{`"op":"request"`, `"op":"vanish"`, `unknown op "vanish"`},
 		{`"n":"3"`, `"n":3`, "a count is a text"},
+		{`"n":"3"`, `"n":"3","who":"0"`, "unknown keys: map[who:0]"},
 		{`"stage":"take"`, `"stage":"sort"`, `unknown stage "sort"`},
 		{`"stage":"take"`, `"stage":"take","colour":"red"`, "other keys"},
 	}

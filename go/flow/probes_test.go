@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluicegate/sluicegate/go"
 	"github.com/sluicegate/sluicegate/go/flow"
 )
 
@@ -90,6 +91,10 @@ func (l *lowerEnd) take() bool {
 			continue
 		case flow.SignalComplete:
 			said = "completed"
+		default:
+			if errors.Is(signal.Err, sluicegate.ErrBufferOverflow) {
+				said = "overflowed"
+			}
 		}
 		l.terminal = &said
 	}
@@ -164,11 +169,11 @@ func (p *probes) send(end *upperEnd, most uint64) any {
 }
 
 // play does what the probe of a number is told to do, and all that follows from it.
-func (p *probes) play(who uint64, step scriptOp) (answer any, err error) {
+func (p *probes) play(who uint64, op *scriptOp) (answer any, err error) {
 	var n uint64
 	var above *upperEnd
 	var below *lowerEnd
-	switch step.Op {
+	switch op.name {
 	case "start":
 	case "next", "complete", "fail":
 		if who >= uint64(len(p.above)) {
@@ -181,15 +186,15 @@ func (p *probes) play(who uint64, step scriptOp) (answer any, err error) {
 		}
 		below = p.below[who]
 	default:
-		return nil, fmt.Errorf("unknown op %q", step.Op)
+		return nil, fmt.Errorf("unknown op %q", op.name)
 	}
-	switch step.Op {
+	switch op.name {
 	case "request":
-		if n, err = count(step.N); err == nil {
+		if n, err = op.count("n"); err == nil {
 			below.probe.Request(n)
 		}
 	case "next":
-		if n, err = count(step.K); err == nil {
+		if n, err = op.count("k"); err == nil {
 			answer = p.send(above, n)
 		}
 	case "complete":

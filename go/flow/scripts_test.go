@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,25 +22,65 @@ type scriptOf[S any] struct {
 
 func (s *scriptOf[S]) about() (name string, steps int) { return s.Name, len(s.Steps) }
 
+// A scriptStep is one step, what it answers, and what can be seen after it.
 type scriptStep[S any] struct {
-	scriptOp
+	op     scriptOp
 	Answer any
 	State  S
 }
 
-// A scriptOp is what a step tells a probe to do.
+// UnmarshalJSON keeps for the player what is no part of every step.
+func (s *scriptStep[S]) UnmarshalJSON(data []byte) error {
+	var state struct{ State json.RawMessage }
+	if err := json.Unmarshal(data, &state); err != nil {
+		return err
+	}
+	if err := readScript(json.NewDecoder(bytes.NewReader(state.State)), &s.State); err != nil {
+		return err
+	}
+	rest := map[string]any{}
+	if err := json.Unmarshal(data, &rest); err != nil {
+		return err
+	}
+	s.Answer = rest["answer"]
+	s.op.name, _ = rest["op"].(string)
+	for _, key := range []string{"op", "answer", "state"} {
+		if _, there := rest[key]; !there {
+			return fmt.Errorf("no key %q", key)
+		}
+		delete(rest, key)
+	}
+	s.op.rest = rest
+	return nil
+}
+
+// A scriptOp is what a step tells a player to do: its operation, and what it says besides, key by key.
 type scriptOp struct {
-	Op        string
-	Who, N, K json.RawMessage
+	name string
+	rest map[string]any
+}
+
+// take takes the value of a key, each of which must be taken.
+func (o *scriptOp) take(key string) (any, error) {
+	value, there := o.rest[key]
+	if !there {
+		return nil, fmt.Errorf("no key %q", key)
+	}
+	delete(o.rest, key)
+	return value, nil
+}
+
+// count takes a number.
+func (o *scriptOp) count(key string) (uint64, error) {
+	value, err := o.take(key)
+	if err != nil {
+		return 0, err
+	}
+	return count(value)
 }
 
 // count reads a number of a script, which is a text.
 func count(raw any) (uint64, error) {
-	if data, ok := raw.(json.RawMessage); ok {
-		if err := json.Unmarshal(data, &raw); err != nil {
-			return 0, err
-		}
-	}
 	text, ok := raw.(string)
 	if !ok {
 		return 0, fmt.Errorf("a count is a text, and this is %v", raw)
@@ -51,7 +92,7 @@ func spelledCount(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // A player is what a script is played on.
 type player[S any] interface {
-	play(step scriptOp) (answer any, err error)
+	play(op *scriptOp) (answer any, err error)
 	// state answers what can be seen now.
 	state() S
 }
@@ -69,10 +110,14 @@ func same(what string, want, got any) error {
 // replaySteps plays the steps of a script, and compares what is answered and seen.
 func replaySteps[S any](on player[S], steps []scriptStep[S]) error {
 	for at, step := range steps {
-		answer, err := on.play(step.scriptOp)
+		op := scriptOp{step.op.name, maps.Clone(step.op.rest)}
+		answer, err := on.play(&op)
+		if err == nil && len(op.rest) != 0 {
+			err = fmt.Errorf("unknown keys: %v", op.rest)
+		}
 		err = errors.Join(err, same("answer", step.Answer, answer))
 		if err = errors.Join(err, same("state", step.State, on.state())); err != nil {
-			return fmt.Errorf("step %d %s: %w", at, step.Op, err)
+			return fmt.Errorf("step %d %s: %w", at, op.name, err)
 		}
 	}
 	return nil

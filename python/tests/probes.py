@@ -17,7 +17,7 @@ from scripts import Failure, File, Step, Totals, count, files, keys, same
 from sluicegate import _core
 from sluicegate._wait import Deadline, wait
 from sluicegate.aio._wait import wait as wait_in_task
-from sluicegate.errors import TimedOut
+from sluicegate.errors import BufferOverflow, TimedOut
 from sluicegate.flow import Flow, Offer, Scope
 from sluicegate.flow._run import offer_of
 from sluicegate.flow.testkit import Publisher, Subscriber
@@ -56,6 +56,11 @@ def stage(told: Mapping[str, Any]) -> Flow[Any, Any, Any]:
 def number(element: Any) -> Any:
     """An element in the words of the scripts."""
     return [number(n) for n in element] if isinstance(element, list | tuple) else str(element)
+
+
+def failed_as(error: object) -> str:
+    """What a script calls the end with this error."""
+    return "overflowed" if isinstance(error, BufferOverflow) else "failed"
 
 
 class Above:
@@ -146,8 +151,10 @@ class Probes:
                 one.probe._core.request(0)  # there is room for another
                 if what == "next":
                     one.delivered.append(number(element))
+                elif what == "complete":
+                    one.terminal = "completed"
                 else:
-                    one.terminal = {"complete": "completed", "error": "failed"}[what]
+                    one.terminal = failed_as(element)
         except TimedOut:
             return came
 
@@ -171,7 +178,7 @@ class Probes:
         """What the probe number ``who`` is told to do, and all that follows from it."""
         answer: object = None
         probes = self.above if op in ("next", "complete", "fail") else self.below
-        if who >= len(probes):
+        if who >= len(probes) and op != "start":
             raise Failure(f"there is no number {who} of {len(probes)}")
         match op:
             case "request":

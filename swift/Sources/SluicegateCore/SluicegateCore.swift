@@ -4540,6 +4540,11 @@ public func FfiConverterTypeHostCore_lower(_ value: HostCore) -> UInt64 {
 public protocol HubCoreProtocol: AnyObject, Sendable {
 
     /**
+     * Whether the source has ended and everything was shared.
+     */
+    func isOver()  -> Bool
+
+    /**
      * A source of what is shared once it runs.
      *
      * # Errors
@@ -4608,6 +4613,18 @@ open class HubCore: HubCoreProtocol, @unchecked Sendable {
 
 
 
+
+    /**
+     * Whether the source has ended and everything was shared.
+     */
+open func isOver() -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hubcore_is_over(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
 
     /**
      * A source of what is shared once it runs.
@@ -19317,6 +19334,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_keys_same() != 44488) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hubcore_is_over() != 5716) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_hubcore_subscribe() != 2235) {

@@ -1100,6 +1100,11 @@ uint64_t uniffi_sluicegate_swift_fn_clone_hubcore(uint64_t handle, RustCallStatu
 void uniffi_sluicegate_swift_fn_free_hubcore(uint64_t handle, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_IS_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_IS_OVER
+int8_t uniffi_sluicegate_swift_fn_method_hubcore_is_over(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBE
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HUBCORE_SUBSCRIBE
 uint64_t uniffi_sluicegate_swift_fn_method_hubcore_subscribe(uint64_t ptr, RustBuffer policy, uint64_t capacity, RustCallStatus *_Nonnull out_status
@@ -4047,6 +4052,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_keys_hash(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_SAME
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_KEYS_SAME
 uint16_t uniffi_sluicegate_swift_checksum_method_keys_same(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_IS_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HUBCORE_IS_OVER
+uint16_t uniffi_sluicegate_swift_checksum_method_hubcore_is_over(void
 
 );
 #endif

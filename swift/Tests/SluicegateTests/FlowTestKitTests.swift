@@ -101,11 +101,14 @@ final class FlowTestKitTests: XCTestCase {
   func testAPublisherAwaitsDemandAndSaysWhatCame() async throws {
     try await watched {
       try await withScope("test") { scope in
-        let graph = try Source<Int, Publisher<Int>>.probe(limit: .milliseconds(50))
+        let graph = try Source<Int, Publisher<Int>>.probe(limit: .seconds(120))
           .toMat(.probe(limit: .seconds(120))) { ($0, $1) }
         let (publisher, subscriber) = try graph.run(on: scope)
-        let none = await thrown { try await publisher.expectDemand() }
+        let short = Duration.milliseconds(50)
+        let none = await thrown { try await publisher.within(short).expectDemand() }
         XCTAssertEqual((none as? ProbeFailure)?.came, "demand for 0")
+        let nothing = await thrown { try await subscriber.within(short).expectComplete() }
+        XCTAssertEqual((nothing as? ProbeFailure)?.came, "nothing within \(short)")
         try subscriber.request(3)
         await until { publisher.control.demand == 3 }
         try await publisher.expectDemand(3)

@@ -1,4 +1,5 @@
 #include "files.h"
+#include "hub.h"
 #include "junction.h"
 #include "pipeline.h"
 
@@ -85,6 +86,7 @@ static void replay_json(const cJSON *json, const char *path, way way, report *re
     if (!(strcmp(machine, "waiting") == 0    ? replay_waiting(script, way)
           : strcmp(machine, "pipeline") == 0 ? replay_pipeline(script)
           : strcmp(machine, "junction") == 0 ? replay_junction(script)
+          : strcmp(machine, "hub") == 0      ? replay_hub(script)
                                              : replay_pure(machine, script))) {
       failed(report, path, cJSON_IsString(name) ? name->valuestring : "(no name)");
     }

@@ -155,7 +155,7 @@ static bool build(junction *junction, const cJSON *inputs, const cJSON *outputs,
     good = good && sink_of(told, i, &junction->outputs[i], grouped, &sinks[i]);
   }
   good = good && graph_of(junction, sources, sinks, &graph) &&
-         probes_run(probes, graph, "junction", seed);
+         probes_run(probes, graph, "junction", seed, NULL);
   sluice_graph_release(graph);
   for (i = 0; i < MAX_LINES; i++) {
     sluice_source_release(sources[i]);

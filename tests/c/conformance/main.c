@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "hub.h"
 #include "junction.h"
 #include "pipeline.h"
 #include "probes.h"
@@ -71,9 +72,11 @@ int main(int argc, char **argv) {
   good = replay_way(argv[1], WAY_BLOCKING, "blocking call", rounds, &pure) && good;
   good = replay_stages(argv[1], "pipeline", 2000, 20000) && good;
   good = replay_stages(argv[1], "junction", 4000, 35000) && good;
+  good = replay_stages(argv[1], "hub", 2500, 30000) && good;
   good = broken_are_refused(argv[1]) && good;
   good = broken_pipelines_are_refused() && good;
   good = broken_junctions_are_refused() && good;
+  good = broken_hubs_are_refused() && good;
   if (good && sluice_live_handles() != 0) {
     fprintf(stderr, "%llu handles were not released\n", (unsigned long long)sluice_live_handles());
     good = false;

@@ -47,7 +47,7 @@ static bool build(pipeline *line, const cJSON *told, uint64_t seed, bool *refuse
     line->probes.publishers = line->probes.subscribers = 1;
     good = ok("sink_probe", sluice_sink_probe(&sink)) &&
            ok("source_to", sluice_source_to(source, sink, &graph)) &&
-           probes_run(&line->probes, graph, "pipeline", seed);
+           probes_run(&line->probes, graph, "pipeline", seed, NULL);
   }
   sluice_graph_release(graph);
   sluice_sink_release(sink);

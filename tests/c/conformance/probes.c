@@ -7,7 +7,8 @@
 #include "shown.h"
 #include "stages.h"
 
-bool probes_run(probes *probes, const sluice_graph *graph, const char *name, uint64_t seed) {
+bool probes_run(probes *probes, const sluice_graph *graph, const char *name, uint64_t seed,
+                sluice_run **out) {
   sluice_run *run = NULL;
   int i;
   sluice_status status = sluice_scope_new_stepped(name, SLUICE_NUL, seed, &probes->scope);
@@ -20,8 +21,34 @@ bool probes_run(probes *probes, const sluice_graph *graph, const char *name, uin
     status = sluice_run_subscriber(run, &probes->below[i].probe);
     probes->below[i].delivered = cJSON_CreateArray();
   }
-  sluice_run_release(run);
+  if (out != NULL && status == SLUICE_OK) {
+    *out = run;
+  } else {
+    sluice_run_release(run);
+  }
   return ok("the run", status);
+}
+
+bool probes_add(probes *probes, const sluice_source *source) {
+  lower *lower = &probes->below[probes->subscribers];
+  sluice_sink *sink = NULL;
+  sluice_graph *graph = NULL;
+  sluice_run *run = NULL;
+  sluice_status status;
+  if (probes->subscribers == MAX_LINES) {
+    return fail("more subscribers than this runner takes");
+  }
+  status = sluice_sink_probe(&sink);
+  status = status == SLUICE_OK ? sluice_source_to(source, sink, &graph) : status;
+  status = status == SLUICE_OK ? sluice_graph_run(graph, probes->scope, &run, NULL) : status;
+  status = status == SLUICE_OK ? sluice_run_subscriber(run, &lower->probe) : status;
+  sluice_run_release(run);
+  sluice_graph_release(graph);
+  sluice_sink_release(sink);
+  TRY(ok("one subscriber more", status));
+  lower->delivered = cJSON_CreateArray();
+  probes->subscribers += 1;
+  return true;
 }
 
 bool probes_release(probes *probes, bool good) {
@@ -37,6 +64,13 @@ bool probes_release(probes *probes, bool good) {
   }
   return elements_alive() == 0 ||
          fail("%ld elements were not released, or more than once", elements_alive());
+}
+
+/* What a script calls the end with this error. */
+static const char *failed_as(const sluice_error *err) {
+  sluice_status kind = SLUICE_OK;
+  return sluice_error_kind(err, &kind) == SLUICE_OK && kind == SLUICE_BUFFER_OVERFLOW ? "overflowed"
+                                                                                       : "failed";
 }
 
 /* Takes what a subscriber was given. */
@@ -55,7 +89,7 @@ static bool take_signals(lower *lower, bool *more) {
       sluice_elements_release(element);
       element = NULL;
     } else {
-      lower->terminal = signal == SLUICE_SIGNAL_COMPLETE ? "completed" : "failed";
+      lower->terminal = signal == SLUICE_SIGNAL_COMPLETE ? "completed" : failed_as(err);
       sluice_error_release(err);
       err = NULL;
     }
@@ -63,8 +97,7 @@ static bool take_signals(lower *lower, bool *more) {
   return status == SLUICE_TIMED_OUT || ok("signal", status);
 }
 
-/* Runs everything until it is quiet, taking what comes. */
-static bool settle(probes *probes) {
+bool probes_settle(probes *probes) {
   bool more = true;
   int i;
   while (more) {
@@ -101,7 +134,7 @@ static bool send(probes *probes, upper *upper, uint64_t most, cJSON *answer) {
     } else {
       sent += 1;
       upper->next += 1;
-      TRY(settle(probes));
+      TRY(probes_settle(probes));
     }
   }
   add_number(answer, "sent", sent);
@@ -166,7 +199,7 @@ bool known_op(const char *op) {
 bool probes_play(probes *probes, const char *op, uint64_t who, fields *step, cJSON **answer) {
   const int count = is_above(op) ? probes->publishers : probes->subscribers;
   TRY(known_op(op));
-  if (who >= (uint64_t)count) {
+  if ((is_above(op) || is_below(op)) && who >= (uint64_t)count) {
     return fail("there is no number %" PRIu64 " of %d", who, count);
   }
   if (is_above(op)) {
@@ -175,7 +208,7 @@ bool probes_play(probes *probes, const char *op, uint64_t who, fields *step, cJS
     *answer = cJSON_CreateNull();
     TRY(!is_below(op) || play_below(&probes->below[who], op, step));
   }
-  return settle(probes);
+  return probes_settle(probes);
 }
 
 bool add_publisher(const upper *upper, cJSON *to) {
@@ -214,14 +247,24 @@ void add_subscribers(probes *probes, cJSON *list) {
   }
 }
 
-void add_stages(const sluice_stages *stages, const char *name, cJSON *list) {
-  size_t count = 0, at;
+bool next_stage(const sluice_stages *stages, const char *name, size_t *at, sluice_stage_info *out) {
+  size_t count = 0;
   sluice_stages_count(stages, &count);
-  for (at = 0; at < count; at++) {
-    sluice_stage_info info = SLUICE_STAGE_INFO_INIT;
-    if (sluice_stages_info(stages, at, &info) == SLUICE_OK && strcmp(info.name, name) == 0) {
-      add_counters(list, info.downstream, info.upstream, info.held);
+  while (*at < count) {
+    const sluice_stage_info fresh = SLUICE_STAGE_INFO_INIT;
+    *out = fresh;
+    if (sluice_stages_info(stages, (*at)++, out) == SLUICE_OK && strcmp(out->name, name) == 0) {
+      return true;
     }
+  }
+  return false;
+}
+
+void add_stages(const sluice_stages *stages, const char *name, cJSON *list) {
+  sluice_stage_info info = SLUICE_STAGE_INFO_INIT;
+  size_t at = 0;
+  while (next_stage(stages, name, &at, &info)) {
+    add_counters(list, info.downstream, info.upstream, info.held);
   }
 }
 

@@ -33,11 +33,17 @@ typedef struct probes {
   int publishers, subscribers;
 } probes;
 
-/* Runs a graph with as many probes as are counted. Publisher number i begins with the element i * 1000. */
-bool probes_run(probes *probes, const sluice_graph *graph, const char *name, uint64_t seed);
+/* Runs a graph with as many probes as are counted. Publisher number i begins with the element i * 1000.
+ * `out` may be NULL; else the run is the caller's. */
+bool probes_run(probes *probes, const sluice_graph *graph, const char *name, uint64_t seed,
+                sluice_run **out);
+/* One subscriber more, right behind a source. */
+bool probes_add(probes *probes, const sluice_source *source);
 /* Releases what there is. Answers `good`, the outcome of the replay; fails a good one that leaves an element. */
 bool probes_release(probes *probes, bool good);
 
+/* Runs everything until it is quiet, taking what comes. */
+bool probes_settle(probes *probes);
 /* Fails for an operation that no probe knows. */
 bool known_op(const char *op);
 /* What the probe number `who` is told to do, and all that follows from it. The answer is the caller's. */
@@ -50,6 +56,8 @@ void add_subscriber(lower *lower, cJSON *to);
 /* Adds an object for each of them. */
 bool add_publishers(const probes *probes, cJSON *list);
 void add_subscribers(probes *probes, cJSON *list);
+/* The next stage of this name, from `*at` on, which begins with 0. False if there is none. */
+bool next_stage(const sluice_stages *stages, const char *name, size_t *at, sluice_stage_info *out);
 /* Adds the counters of a stage; all 0 of one that is gone. */
 void add_stage(const sluice_stages *stages, const char *name, cJSON *list);
 /* Adds the counters of all that bear the name, of none if all are gone. */

@@ -247,7 +247,7 @@ fn runners(repo: &Repo, tools: &Tools) -> Result<Vec<Command>> {
     ]);
     let c = build::make(repo, "tests/c", "conformance");
     let mut go = repo.command("go");
-    let tests = "Conformance|PipelineScripts|JunctionScripts";
+    let tests = "Conformance|PipelineScripts|JunctionScripts|HubScripts";
     go.current_dir(repo.path("go")).args(["test", "-count=1", "-v", "-run", tests, ".", "./flow"]);
     let mut python = repo.command(repo.target("venv/bin/python"));
     python.current_dir(repo.path("python")).args([
@@ -257,6 +257,7 @@ fn runners(repo: &Repo, tools: &Tools) -> Result<Vec<Command>> {
         "tests/test_conformance.py",
         "tests/test_flow_scripts.py",
         "tests/test_flow_junctions.py",
+        "tests/test_flow_hubs.py",
     ]);
     let mut all = vec![rust, c, go, python];
     if let Some(toolchain) = &tools.swift {

@@ -164,6 +164,11 @@ impl HubCore {
         })
     }
 
+    /// Whether the source has ended and everything was shared.
+    pub fn is_over(&self) -> bool {
+        quiet(true, || self.0.is_over())
+    }
+
     /// Everybody who listens now.
     pub fn subscribers(&self) -> Vec<HubSubscriberFacts> {
         quiet(Vec::new(), || {

@@ -168,6 +168,9 @@ public final class Hub<Element: Sendable>: Sendable {
     return Source(source, .none())
   }
 
+  /// Whether the source has ended and everything was shared.
+  public var isOver: Bool { core.isOver() }
+
   /// Everybody who listens now, in the order they came.
   public var subscribers: [Subscriber] {
     core.subscribers().map {

@@ -20,6 +20,9 @@ public final class Publisher<Element: Sendable>: Sendable {
     self.limit = limit
   }
 
+  /// The same probe, whose assertions wait up to another limit.
+  public func within(_ limit: Duration) -> Publisher { Publisher(control, limit) }
+
   /// Offers an element and waits for room or demand without a limit.
   public func offer(_ element: Element) async throws -> OfferResult {
     try await control.offer(element)
@@ -84,6 +87,9 @@ public final class Subscriber<Element: Sendable>: Sendable {
     self.core = core
     self.limit = limit
   }
+
+  /// The same probe, whose assertions wait up to another limit.
+  public func within(_ limit: Duration) -> Subscriber { Subscriber(core, limit) }
 
   /// Asks for `n` elements more. Throws once a terminal was taken.
   @discardableResult

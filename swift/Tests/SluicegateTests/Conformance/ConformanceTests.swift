@@ -47,6 +47,36 @@ final class ConformanceTests: XCTestCase {
         + "\(report.failures) failures")
   }
 
+  /// Hubs whose subscribers come and go, each script in two orders, which must not show.
+  func testReplaysEveryHub() async throws {
+    let report = try await replay("hub") { script in
+      for seed: UInt64 in 1...2 { try await HubRunner.replay(script, seed: seed) }
+    }
+    print(
+      "hub swift | continuations: \(report.scripts) scripts \(report.steps) steps, "
+        + "\(report.failures) failures")
+  }
+
+  /// Each of these is another hub than the one whose scripts are replayed on it.
+  func testABrokenHubIsCaught() async throws {
+    let wrong: [(String, HubRunner.Reading)] = [
+      ("nobody is waited for", { $0 == .wait ? .disconnect : $0 }),
+      ("the oldest goes for the newest", { $0 == .drop(.dropTail) ? .drop(.dropHead) : $0 }),
+      ("who is too slow is waited for", { $0 == .disconnect ? .wait : $0 }),
+      ("a limit is none", { if case .waitAtMost = $0 { .wait } else { $0 } }),
+    ]
+    let walks = try Script.read(Script.folder("hub").appendingPathComponent("walks.json.gz"))
+    for (what, reading) in wrong {
+      var said: String?
+      for script in walks where said == nil {
+        do { try await HubRunner.replay(script, seed: 1, reading: reading) } catch {
+          said = "\(error)"
+        }
+      }
+      XCTAssert(said?.contains("step ") == true, "\(what), and it passes: \(said ?? "nothing is said")")
+    }
+  }
+
   /// A merge that prefers its first source is no merge: the scripts of a merge tell.
   func testABrokenJoinIsCaught() async throws {
     let file = Script.folder("junction").appendingPathComponent("merge_walks.json.gz")

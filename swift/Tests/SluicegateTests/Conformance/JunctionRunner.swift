@@ -119,19 +119,8 @@ struct JunctionRunner: Player {
   }
 
   mutating func compare(_ state: inout Fields) throws {
-    let (above, below) = (try state.list("publishers"), try state.list("subscribers"))
-    try same("publishers", probes.above.count, above.count)
-    try same("subscribers", probes.below.count, below.count)
-    for (index, json) in above.enumerated() {
-      var told = try Fields(json)
-      try Self.at("publisher \(index)") { try probes.above[index].compare(&told) }
-      try told.done()
-    }
-    for (index, json) in below.enumerated() {
-      var told = try Fields(json)
-      try Self.at("subscriber \(index)") { try probes.below[index].compare(&told) }
-      try told.done()
-    }
+    try probes.compareAbove(state.list("publishers"))
+    try probes.compareBelow(state.list("subscribers"))
     let seen = probes.seen()
     try same("junction", seen[name] ?? [], state.list("junction").map(Counters.init))
     for (key, side, lines) in [("inputs", "in", plan.inputs), ("outputs", "out", plan.outputs)] {
@@ -142,9 +131,5 @@ struct JunctionRunner: Player {
       }
       try same(key, came, state.list(key).map { try Plan.line($0).map(Counters.init) })
     }
-  }
-
-  private static func at(_ place: String, _ compare: () throws -> Void) throws {
-    do { try compare() } catch let failure as ReplayFailure { throw failure.at(place) }
   }
 }

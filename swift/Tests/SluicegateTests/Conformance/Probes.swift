@@ -32,7 +32,7 @@ struct Below {
       switch event {
       case .next(let piece): delivered.append(piece.text)
       case .complete: terminal = "completed"
-      case .error: terminal = "failed"
+      case .error(let error): terminal = error.kind == .bufferOverflow ? "overflowed" : "failed"
       }
     }
     return came
@@ -95,7 +95,7 @@ struct Probes {
   /// What the probe number `who` is told to do, and all that follows from it.
   mutating func play(_ op: String, _ who: UInt64, _ step: inout Fields) async throws -> String {
     let count = ["next", "complete", "fail"].contains(op) ? above.count : below.count
-    guard who < count else { throw ReplayFailure("there is no number \(who) of \(count)") }
+    guard who < count || op == "start" else { throw ReplayFailure("there is no number \(who) of \(count)") }
     let who = Int(who)
     var answer = "null"
     switch op {
@@ -111,6 +111,30 @@ struct Probes {
     }
     try await settle()
     return answer
+  }
+
+  /// Compares what can be seen of each publisher.
+  func compareAbove(_ told: [Any]) throws {
+    try same("publishers", above.count, told.count)
+    for (index, json) in told.enumerated() {
+      var fields = try Fields(json)
+      do { try above[index].compare(&fields) } catch let failure as ReplayFailure {
+        throw failure.at("publisher \(index)")
+      }
+      try fields.done()
+    }
+  }
+
+  /// Compares what each subscriber received, and forgets it.
+  mutating func compareBelow(_ told: [Any]) throws {
+    try same("subscribers", below.count, told.count)
+    for (index, json) in told.enumerated() {
+      var fields = try Fields(json)
+      do { try below[index].compare(&fields) } catch let failure as ReplayFailure {
+        throw failure.at("subscriber \(index)")
+      }
+      try fields.done()
+    }
   }
 
   /// The counters of all that is there now, by name.
