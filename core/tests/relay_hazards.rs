@@ -12,9 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::engine::Health;
-use sluicegate::frame::FrameType;
+use sluicegate::frame::{Frame, FrameType};
 use sluicegate::{
-    EngineOptions, Error, ErrorKind, Host, HostOptions, Peer, Request, Switch, Value,
+    EngineOptions, Error, ErrorKind, Host, HostOptions, Limits, Peer, Request, Switch,
+    SwitchOptions, Value,
 };
 use support::{ECHO, within};
 
@@ -60,6 +61,58 @@ fn hz_l09_a_cartridge_that_freezes_behind_a_relay_is_told_as_dead() {
         assert!(error.message().contains("did not answer within"), "{error}");
         relay::one(&caller, ECHO, 1); // the others live on
         assert!(frozen.drain().len() < 1000, "its connection is over");
+    });
+}
+
+/// A switch that asks its hosts often.
+fn asking(patience: Duration) -> (Switch, Limits) {
+    let limits = support::limits(4, 1024);
+    let heartbeat = Some(Duration::from_millis(20));
+    (Switch::new(SwitchOptions { limits, heartbeat, patience, ..SwitchOptions::default() }), limits)
+}
+
+/// HZ-L09: a host that freezes, whose connection stays up, is taken for dead when it answers no heartbeat any
+/// more; its callers hear it, and nobody is sent there.
+#[test]
+fn hz_l09_a_host_that_freezes_is_told_as_dead() {
+    within(SOON, "a frozen host", || {
+        let (switch, limits) = asking(Duration::from_secs(10));
+        let mut frozen = relay::raw_host(&switch, "frozen", limits, TASK);
+        let _lives = relay::host_of(&switch, limits, ECHO, support::echo);
+        let caller = switch.caller(&support::engine(limits)).expect("a caller");
+        let call = caller.call(TASK).expect("a call");
+        let (mut asked, mut answered) = (false, 0);
+        while !asked || answered < 3 {
+            let frame = frozen.next().expect("the switch speaks");
+            asked |= frame.frame_type == FrameType::Req;
+            if frame.frame_type == FrameType::Heartbeat {
+                frozen.send(&Frame::heartbeat_reply(frame.id, 0, 0, 0, "{}".into()));
+                answered += u32::from(asked);
+            }
+        } // and it answers nothing more
+        let error = call.blocking_wait().expect_err("its host is frozen");
+        assert_eq!(error.kind(), ErrorKind::PeerDied, "{error}");
+        assert!(error.message().contains("did not answer within"), "{error}");
+        relay::one(&caller, ECHO, 1); // the others live on
+        assert_eq!(switch.caps(), [ECHO], "nobody is sent there any more");
+        frozen.drain(); // its connection is over
+    });
+}
+
+/// Hosts of other makers may not know heartbeats.
+#[test]
+fn a_host_that_never_answered_a_heartbeat_is_left_alone() {
+    within(SOON, "a host without heartbeats", || {
+        let (switch, limits) = asking(Duration::from_millis(1));
+        let mut mute = relay::raw_host(&switch, "mute", limits, TASK);
+        for _ in 0..20 {
+            mute.until(FrameType::Heartbeat);
+        }
+        let caller = switch.caller(&support::engine(limits)).expect("a caller");
+        let call = caller.call(TASK).expect("a call");
+        let asked = mute.until(FrameType::Req);
+        mute.send(&Frame::end_with(asked.id, asked.routing_id, 0, None, None));
+        call.blocking_wait().expect("it is served");
     });
 }
 

@@ -13,7 +13,9 @@
 //! |---|---|
 //! | `names` | what each connection of a switch is called |
 //! | `offer` | what a host offers, and which of it serves a cap |
+//! | `options` | how a switch works |
 //! | `pulse` | heartbeats, and what stands still behind a relay |
+//! | `vigil` | whether those behind a relay live |
 //! | `switch` | connections of hosts and callers |
 //! | `host`, `host_core`, `uplink`, `cartridge` | the cartridges of one machine: started, stopped, started again |
 
@@ -22,11 +24,14 @@ mod host;
 mod host_core;
 mod names;
 mod offer;
+mod options;
 mod pulse;
 mod switch;
 mod uplink;
+mod vigil;
 
 pub use host::Host;
 pub use host_core::HostOptions;
 pub use offer::{Matcher, SameTags};
-pub use switch::{Switch, SwitchOptions, call_through};
+pub use options::SwitchOptions;
+pub use switch::{Switch, call_through};

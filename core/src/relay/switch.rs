@@ -8,16 +8,18 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::names::{Name, Names};
-use super::offer::{Matcher, Offer, SameTags, offered, serving};
+use super::offer::{Offer, offered, serving};
+use super::options::SwitchOptions;
 use super::pulse::{self, Behind};
-use crate::account::{Counters, Explanation, Memory, OnLoss};
+use super::vigil::{self, Watch};
+use crate::account::{Counters, Explanation, Memory};
 use crate::cartridge::{IDENTITY, Manifest, serve_identity};
 use crate::engine::{Engine, Peer, identify};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, NetworkPolicy};
+use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId};
 use crate::link::{
-    Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, losses_to_stderr,
-    read_notice, socket_pair, spawn_quiet, tell_losses, welcome,
+    Address, FrameReader, FrameWriter, Listener, Newcomer, Notice, connect, read_notice,
+    socket_pair, spawn_quiet, tell_losses, welcome,
 };
 use crate::model::relay::may_join;
 use crate::request::{Connection, Role, Unroutable, peer_gone};
@@ -31,42 +33,6 @@ use crate::wait::watched::{Watched, until};
 
 /// Connections that may be in the middle of joining at once.
 const JOINING: usize = 64;
-
-/// How a switch works.
-#[derive(Clone)]
-pub struct SwitchOptions {
-    /// What is proposed to callers. A request goes to a host only if the windows at both of its ends
-    /// are equal: a relay that let one side start with more than the other takes would break the
-    /// promise that credit is a buffer (L10, L11).
-    pub limits: Limits,
-    /// How long a newcomer may take until it has proved who it is.
-    pub join_timeout: Duration,
-    /// What hosts and their cartridges may do on the network.
-    pub policy: NetworkPolicy,
-    /// Which offered cap serves a cap that is asked for.
-    pub matcher: Arc<dyn Matcher>,
-    /// Hears of what was lost, as [`Health::on_loss`](crate::engine::Health::on_loss).
-    pub on_loss: OnLoss,
-}
-
-impl Default for SwitchOptions {
-    /// The protocol's limits, 10 s to join, the whole network, caps with the same tags, losses to stderr.
-    fn default() -> Self {
-        SwitchOptions {
-            limits: Limits::default(),
-            join_timeout: Duration::from_secs(10),
-            policy: NetworkPolicy::Full,
-            matcher: Arc::new(SameTags),
-            on_loss: losses_to_stderr(),
-        }
-    }
-}
-
-impl std::fmt::Debug for SwitchOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SwitchOptions").field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
 
 /// A relay between hosts, which offer caps, and callers. Cheap to clone; any thread may use it.
 ///
@@ -98,7 +64,9 @@ struct Inner {
     listeners: Mutex<Vec<Arc<Listener>>>,
     names: Arc<Names>,
     owed: Arc<Owed>,
-    closed: AtomicBool,
+    /// Its hosts are asked whether they live.
+    watched: AtomicBool,
+    closed: Watched<bool>,
 }
 
 /// One connection.
@@ -108,6 +76,8 @@ struct Member {
     limits: Limits,
     /// A host's offer; none for a caller.
     offer: Option<Mutex<Offer>>,
+    /// It has answered a heartbeat.
+    answers: AtomicBool,
 }
 
 impl Switch {
@@ -124,7 +94,8 @@ impl Switch {
             listeners: Mutex::default(),
             names: Arc::default(),
             owed: Arc::default(),
-            closed: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
+            closed: Watched::new(false),
         };
         tell_losses(&inner.router.counters, "switch", &inner.options.on_loss);
         Switch(Arc::new(Shut(Arc::new(inner))))
@@ -144,7 +115,7 @@ impl Switch {
         let accepting = Arc::downgrade(inner);
         spawn_quiet("accept", move || accept_all(&accepting, &listener))
             .map_err(|e| Error::new(ErrorKind::Io, format!("no thread to accept on: {e}")))?;
-        if inner.closed.load(Ordering::Acquire) {
+        if inner.is_closed() {
             inner.close(); // it was closed meanwhile
         }
         Ok(place)
@@ -261,14 +232,18 @@ impl std::fmt::Debug for Switch {
 
 impl Inner {
     fn check_open(&self) -> Result<(), Error> {
-        match self.closed.load(Ordering::Acquire) {
+        match self.is_closed() {
             true => Err(was_closed()),
             false => Ok(()),
         }
     }
 
+    fn is_closed(&self) -> bool {
+        self.closed.with(|closed| *closed)
+    }
+
     fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.closed.update(|closed| *closed = true);
         for listener in std::mem::take(&mut *self.listeners.lock()) {
             listener.close();
         }
@@ -315,6 +290,41 @@ impl Inner {
             );
             Error::with_code(ErrorKind::LimitReached, "WINDOW_MISMATCH", ErrorKind::LimitReached.class(), message)
         })
+    }
+}
+
+impl Watch for Inner {
+    type Host = (LinkId, Arc<Member>);
+
+    fn pace(&self) -> Option<(Duration, Duration)> {
+        Some((self.options.heartbeat?, self.options.patience))
+    }
+
+    fn begins(&self) -> bool {
+        !self.watched.swap(true, Ordering::AcqRel)
+    }
+
+    fn over(&self) -> &Watched<bool> {
+        &self.closed
+    }
+
+    fn hosts(&self) -> Vec<Self::Host> {
+        let links = self.links.lock();
+        let joined =
+            |member: &Member| member.offer.as_ref().is_some_and(|offer| offer.lock().verified);
+        let hosts = links.iter().filter(|(_, member)| joined(member));
+        hosts.map(|(link, member)| (*link, Arc::clone(member))).collect()
+    }
+
+    fn parts((_, member): &Self::Host) -> (&str, &Arc<Connection>, &AtomicBool) {
+        (member.name.as_str(), &member.connection, &member.answers)
+    }
+
+    /// A transport that stays open tells nobody, so this does what the end of its reader would do.
+    fn dead(&self, (link, member): &Self::Host, reason: &Reason) {
+        member.connection.die(reason);
+        self.links.lock().remove(link);
+        self.router.gone(*link, reason);
     }
 }
 
@@ -409,6 +419,7 @@ fn join(
     match identified {
         Ok(()) => {
             offer.lock().verified = true;
+            vigil::keep(inner)?;
             policy(true)
         }
         Err(error) => {
@@ -454,12 +465,18 @@ fn serve<R: Read, W: Write + Send + 'static>(
         Ok(connection) => connection,
         Err(error) => return tell(Err(error)),
     };
-    let member = Arc::new(Member { name, connection: Arc::clone(&connection), limits, offer });
+    let member = Arc::new(Member {
+        name,
+        connection: Arc::clone(&connection),
+        limits,
+        offer,
+        answers: AtomicBool::new(false),
+    });
     let link = inner.next_link.fetch_add(1, Ordering::Relaxed);
     inner.router.add(link, &connection);
     inner.links.lock().insert(link, Arc::clone(&member));
     tell(Ok((link, Arc::clone(&member))));
-    if inner.closed.load(Ordering::Acquire) || too_late.load(Ordering::Acquire) {
+    if inner.is_closed() || too_late.load(Ordering::Acquire) {
         connection.die(&was_closed());
     }
     let role = Link { inner: Arc::downgrade(inner), link, member: Arc::clone(&member) };
