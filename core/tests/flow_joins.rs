@@ -272,6 +272,26 @@ fn a_partition_sends_by_number_and_a_number_too_high_fails_it() {
 }
 
 #[test]
+fn a_partition_whose_branch_cannot_be_said_fails_under_its_name() {
+    let scope = scope();
+    let unknown = |n: &usize| Err(Error::new(ErrorKind::StageFailed, format!("no branch for {n}")));
+    let sinks = vec![Sink::collect(), Sink::collect()];
+    let sink = Sink::try_partition_with(sinks, FanOptions::default(), unknown);
+    let told = [sink.clone(), sink.named("fork")].map(|sink| {
+        let results = Source::iter(7..9).to(sink).run(&scope).expect("runs");
+        let both = results.iter().map(|end| end.blocking_wait_timeout(SOON).expect_err("failed"));
+        both.map(|error| error.to_string()).collect::<Vec<_>>()
+    });
+    for (error, name) in told.iter().flatten().zip(["partition", "partition", "fork", "fork"]) {
+        assert!(error.contains(&format!("stage {name:?}: no branch for 7")), "{error}");
+    }
+    let flows = vec![Flow::map(|n: usize| n), Flow::map(|n| n)];
+    let through = Source::iter(7..9).via(Flow::try_partition(flows, unknown)).to(Sink::collect());
+    let error = through.run(&scope).expect("runs").blocking_wait_timeout(SOON).expect_err("failed");
+    assert!(error.to_string().contains("stage \"partition\": no branch for 7"), "{error}");
+}
+
+#[test]
 fn a_full_branch_of_a_partition_holds_up_others_only_once_an_element_is_for_it() {
     let scope = Scope::stepped("test", 10);
     let options = FanOptions::default().edge(edge(2));

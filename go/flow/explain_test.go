@@ -48,6 +48,22 @@ func TestAnEngineTellsOfTheStagesOfAScope(t *testing.T) {
 	}
 }
 
+func TestABranchThatCannotBeSaidNamesItsStage(t *testing.T) {
+	nothingIsLeft(t)
+	ctx, scope := guarded(t), scope(t)
+	none := func(int) int { panic("no branch") }
+	forked := flow.Partition(flow.FanOptions{}, none, flow.Collect[int](), flow.Collect[int]())
+	run, err := flow.To(flow.Of(1), forked).Run(ctx, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range run.Result {
+		if _, err := result.Wait(ctx); err == nil || !strings.Contains(err.Error(), `stage "partition"`) {
+			t.Error(err)
+		}
+	}
+}
+
 func TestAKeyThatCannotBeSaidNamesItsStage(t *testing.T) {
 	nothingIsLeft(t)
 	ctx, scope := guarded(t), scope(t)

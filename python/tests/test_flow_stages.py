@@ -323,8 +323,9 @@ def test_fan_outs(scope: Scope) -> None:
     def bad(_: int) -> int:
         raise Boom("which?")
 
-    with pytest.raises(Boom):
+    with pytest.raises(Boom) as raised:
         numbers.to(Sink.partition([total], bad)).run(scope)[0].result(SOON)
+    assert raised.value.__notes__ == ['in stage "partition" of a stream']
     double: Flow[int, int, None] = Flow.map(lambda n: 2 * n)
     negate: Flow[int, int, None] = Flow.map(lambda n: -n)
     assert sorted(numbers.take(3).via(Flow.broadcast([double, negate])).run(scope)) == sorted(
@@ -332,6 +333,9 @@ def test_fan_outs(scope: Scope) -> None:
     )
     through = numbers.via(Flow.partition([double, negate], lambda n: n % 2))
     assert sorted(through.run(scope)) == sorted([0, 4, 8, 12, 16, -1, -3, -5, -7, -9])
+    with pytest.raises(Boom) as raised:
+        list(numbers.via(Flow.partition([double, negate], bad)).run(scope))
+    assert raised.value.__notes__ == ['in stage "partition" of a stream']
     assert sorted(numbers.via(Flow.balance([double, double])).run(scope)) == list(range(0, 20, 2))
 
 

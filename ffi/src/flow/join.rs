@@ -1,6 +1,6 @@
 //! `sluice_source`, `sluice_sink`: several sources as one, one source for several sinks.
 
-use sluicegate::flow::{FanOptions, Flow, Sink as CoreSink, Source as Core};
+use sluicegate::flow::{FanOptions, Sink as CoreSink, Source as Core};
 
 use super::Mats;
 use super::blueprint::{Sink, Source, put_source};
@@ -185,13 +185,10 @@ pub unsafe extern "C" fn sluice_sink_partition(
 ) -> Status {
     guard_with(err, || {
         let chooser = Callback::take(chooser)?;
-        // The choice is made in a stage of its own, whose errors fail the stream.
-        let chosen = Flow::try_map(move |held: Held| Ok((chooser.choose(&held)?, held)));
-        let bare = Flow::map(|(_, held): (usize, Held)| held).named("plain");
-        let branches = all(sinks, count, |sink| bare.to(sink.0.clone()))?;
+        let sinks = all(sinks, count, |sink| sink.0.clone())?;
         let options = fan(options, end_with_first)?;
-        let one = CoreSink::partition_with(branches, options, |(at, _): &(usize, Held)| *at);
-        let one = one.called("partition").map_mat(flat);
-        border::put_new(out, Sink(chosen.named("choose").to(one)))
+        let choose = move |held: &Held| chooser.choose(held);
+        let one = CoreSink::try_partition_with(sinks, options, choose);
+        border::put_new(out, Sink(one.map_mat(flat)))
     })
 }

@@ -507,7 +507,8 @@ static const table_row failing[] = {
     {"pull", pull_badly, NULL, NULL, 0, "?9", REFUSED("1 ", "pull")},
     {"foreach", NULL, NULL, foreach, 1, "1 666 3", REFUSED("", "foreach")},
     {"fold as a sink", NULL, NULL, sum_of_all, 1, "1 666 3", REFUSED("", "fold")},
-    {"partition", NULL, NULL, partition, 2, "1 666 3", REFUSED("", "choose") " " REFUSED("", "choose")},
+    {"partition", NULL, NULL, partition, 2, "1 666 3",
+     REFUSED("", "partition") " " REFUSED("", "partition")},
     {NULL, NULL, NULL, NULL, 0, NULL, NULL},
 };
 

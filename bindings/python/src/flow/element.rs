@@ -100,6 +100,11 @@ impl Function {
         inside(|py| self.call(py, (input.bind(py),), |number| Ok(number.extract::<Count>()?.0)))
     }
 
+    /// The branch that the function tells of an element; none has a number too high for any.
+    pub(super) fn branch(&self, input: &Element) -> Result<usize, Error> {
+        Ok(usize::try_from(self.tell(input)?).unwrap_or(usize::MAX))
+    }
+
     /// An element that carries a number which the function tells of it.
     pub(super) fn number(&self, input: &Element) -> Result<Element, Error> {
         inside(|py| {
@@ -158,9 +163,4 @@ pub(super) fn as_list(py: Python<'_>, elements: &[Element]) -> PyResult<Py<PyAny
 /// Puts a number on each element, for the stage behind it.
 pub(super) fn numbered(function: Function, name: &str) -> Flow<Element, Element> {
     Flow::try_map(move |input: Element| function.number(&input)).named(name)
-}
-
-/// The branch that was put on an element; none if there is no such number.
-pub(super) fn branch(element: &Element) -> usize {
-    usize::try_from(element.size()).unwrap_or(usize::MAX)
 }

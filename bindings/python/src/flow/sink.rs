@@ -6,7 +6,7 @@ use sluicegate::flow::{Completion, FanOptions, Flow, HubOptions, Sink as CoreSin
 use super::blueprint::{Edge, changer, edge, listed, materialise};
 use super::class::{FlowHub, FlowSink, refused};
 use super::completion::{self, FlowCompletion};
-use super::element::{Element, Function, as_list, branch, inside, numbered};
+use super::element::{Element, Function, as_list, inside};
 use super::outlet::FlowOutlet;
 use super::probe::FlowSubscriber;
 use crate::number::Count;
@@ -132,7 +132,8 @@ impl FlowSink {
             None if balance => CoreSink::balance_with(branches?, options),
             None => CoreSink::broadcast_with(branches?, options),
             Some(choose) => {
-                numbered(choose, "choose").to(CoreSink::partition_with(branches?, options, branch))
+                let choose = move |element: &Element| choose.branch(element);
+                CoreSink::try_partition_with(branches?, options, choose)
             }
         };
         Ok(Self::of(sink.map_mat(listed)))

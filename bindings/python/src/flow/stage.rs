@@ -11,7 +11,7 @@ use sluicegate::flow::{Feedback, Flow as CoreFlow, NotUsed, Promise};
 use super::blueprint::{Edge, Keep, changer, combiner, edge, listed, materialise};
 use super::class::{FlowSink, FlowSource, FlowStage, FlowSwitch, refused};
 use super::completion::FlowPromise;
-use super::element::{Element, Function, Pull, branch, inside, list, numbered};
+use super::element::{Element, Function, Pull, inside, list, numbered};
 use super::scope::seconds;
 use crate::errors;
 use crate::number::Count;
@@ -336,8 +336,8 @@ impl FlowStage {
             None if balance => CoreFlow::balance(branches?).map_mat(listed),
             None => CoreFlow::broadcast(branches?).map_mat(listed),
             Some(choose) => {
-                let partition = CoreFlow::partition(branches?, branch);
-                numbered(choose, "choose").via_mat(partition, |_, mats| listed(mats))
+                let choose = move |element: &Element| choose.branch(element);
+                CoreFlow::try_partition(branches?, choose).map_mat(listed)
             }
         }))
     }

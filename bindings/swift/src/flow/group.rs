@@ -3,13 +3,12 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use sluicegate::flow::{Flow as CoreFlow, NotUsed, Sink};
+use sluicegate::flow::{FanOptions, Flow as CoreFlow, NotUsed, Sink};
 use sluicegate::{Error, ErrorKind};
 
 use super::blueprint::{FlowCore, SinkCore};
 use super::element::{Called, Element, Function, Reply, rows};
 use super::join::{FanFacts, flat};
-use super::mats::Mats;
 use super::stage::flow;
 use crate::error::Failure;
 use crate::guard::guard;
@@ -52,13 +51,6 @@ impl Hash for Key {
     }
 }
 
-/// An element and what decides where it goes.
-type With<T> = (Element, T);
-
-fn without<T: Send + 'static>() -> CoreFlow<With<T>, Element> {
-    CoreFlow::map(|(element, _)| element).named("element")
-}
-
 /// Each element through a run of `inner` of its own for each key.
 ///
 /// # Errors
@@ -77,26 +69,18 @@ pub fn flow_group_by(
     })
 }
 
-/// Puts the branch that `choose` says beside each element.
-fn choosing(choose: Arc<dyn Function>) -> CoreFlow<Element, With<usize>> {
+/// The branch that `choose` says for an element; none has a number too high for any.
+fn chosen(choose: Arc<dyn Function>) -> impl Fn(&Element) -> Result<usize, Error> {
     let choose = Called(choose);
-    let with = CoreFlow::try_map(move |element: Element| {
-        let branch = choose.number(&[&element])?;
-        Ok((element, usize::try_from(branch).unwrap_or(usize::MAX)))
-    });
-    with.named("choose")
-}
-
-fn chosen((_, branch): &With<usize>) -> usize {
-    *branch
+    move |element| Ok(usize::try_from(choose.number(&[element])?).unwrap_or(usize::MAX))
 }
 
 /// Several sinks as one: each element to the one that `choose` says.
 #[uniffi::export]
 pub fn sink_partition(sinks: Vec<Arc<SinkCore>>, choose: Arc<dyn Function>) -> Arc<SinkCore> {
-    let branches = sinks.iter().map(|sink| without().to(sink.0.clone())).collect();
-    let partition: Sink<With<usize>, Vec<Mats>> = Sink::partition(branches, chosen);
-    Arc::new(SinkCore(choosing(choose).to(partition).map_mat(flat)))
+    let branches = sinks.iter().map(|sink| sink.0.clone()).collect();
+    let partition = Sink::try_partition_with(branches, FanOptions::default(), chosen(choose));
+    Arc::new(SinkCore(partition.map_mat(flat)))
 }
 
 /// Several flows as one: what they give is merged.
@@ -113,7 +97,6 @@ pub fn flow_fan(how: FanFacts, flows: Vec<Arc<FlowCore>>) -> Arc<FlowCore> {
 /// Several flows as one: each element through the one that `choose` says.
 #[uniffi::export]
 pub fn flow_partition(flows: Vec<Arc<FlowCore>>, choose: Arc<dyn Function>) -> Arc<FlowCore> {
-    let branches = flows.iter().map(|flow| without().via_mat(flow.0.clone(), |_, mats| mats));
-    let partition = CoreFlow::partition(branches.collect(), chosen);
-    Arc::new(FlowCore(choosing(choose).via_mat(partition, |_, mats| flat(mats))))
+    let branches = flows.iter().map(|flow| flow.0.clone()).collect();
+    Arc::new(FlowCore(CoreFlow::try_partition(branches, chosen(choose)).map_mat(flat)))
 }

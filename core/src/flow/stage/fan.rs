@@ -47,7 +47,7 @@ impl FanOptions {
     }
 }
 
-type Choose<T> = dyn Fn(&T) -> usize + Send + Sync;
+type Choose<T> = dyn Fn(&T) -> Result<usize, Error> + Send + Sync;
 
 /// Who gets an element.
 enum Mode<T> {
@@ -60,7 +60,7 @@ enum Mode<T> {
 }
 
 impl<T: 'static> Mode<T> {
-    fn partition(choose: impl Fn(&T) -> usize + Send + Sync + 'static) -> Self {
+    fn partition(choose: impl Fn(&T) -> Result<usize, Error> + Send + Sync + 'static) -> Self {
         let choose = own(choose);
         Mode::Partition(Arc::new(move |element: &T| choose(element)))
     }
@@ -189,7 +189,7 @@ impl<T: Send> Fan<T> {
         let Some(element) = self.held.front().filter(|_| self.target.is_none()) else {
             return Ok(());
         };
-        let at = guarded(&self.name, || Ok(choose(element)))?;
+        let at = guarded(&self.name, || choose(element))?;
         let n = self.branches.len();
         if at >= n {
             return Err(Error::new(
@@ -423,6 +423,16 @@ impl<T: Send + 'static, M: 'static> Sink<T, Vec<M>> {
         options: FanOptions,
         choose: impl Fn(&T) -> usize + Send + Sync + 'static,
     ) -> Self {
+        Self::try_partition_with(branches, options, move |element| Ok(choose(element)))
+    }
+
+    /// The same with a branch that may not be known: the error of `choose` fails the stream.
+    #[must_use]
+    pub fn try_partition_with(
+        branches: Vec<Sink<T, M>>,
+        options: FanOptions,
+        choose: impl Fn(&T) -> Result<usize, Error> + Send + Sync + 'static,
+    ) -> Self {
         Self::fanned("partition", Mode::partition(choose), branches, options)
     }
 
@@ -465,6 +475,15 @@ impl<I: Send + 'static, O: Send + 'static, M: 'static> Flow<I, O, Vec<M>> {
     pub fn partition(
         branches: Vec<Flow<I, O, M>>,
         choose: impl Fn(&I) -> usize + Send + Sync + 'static,
+    ) -> Self {
+        Self::try_partition(branches, move |element| Ok(choose(element)))
+    }
+
+    /// The same with a branch that may not be known: the error of `choose` fails the stream.
+    #[must_use]
+    pub fn try_partition(
+        branches: Vec<Flow<I, O, M>>,
+        choose: impl Fn(&I) -> Result<usize, Error> + Send + Sync + 'static,
     ) -> Self {
         let mode = Mode::partition(choose);
         Self::fanned("partition", mode, branches, FanOptions::default())
