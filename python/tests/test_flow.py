@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import gc
 import itertools
+import math
 import threading
 import weakref
 from collections.abc import Iterator
@@ -302,6 +303,17 @@ def test_a_scope_that_is_shut_down_cancels_what_runs_and_refuses_what_comes() ->
     with pytest.raises(ScopeShutDown):
         graph.run(scope)
     scope.shutdown(SOON)
+
+
+def test_a_time_that_is_none_is_refused_and_shuts_nothing_down() -> None:
+    with Scope("test") as scope:
+        for none in (math.nan, -math.inf, -1.0):
+            with pytest.raises(InvalidArgument):
+                scope.shutdown(none)
+            with pytest.raises(InvalidArgument):
+                asyncio.run(scope.shutdown_async(none))
+        assert list(Source.iter([1]).run(scope)) == [1]
+        scope.shutdown(math.inf)
 
 
 def test_a_combiner_that_raises_takes_everything_back(scope: Scope) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,10 +116,13 @@ def test_what_is_no_file_and_sizes_of_nothing_are_refused_when_the_blueprint_is_
     for make in (Source.lines, Source.chunks, Sink.writer):
         with pytest.raises(TypeError, match="a path, a file or a function"):
             make(nothing)
-    with pytest.raises(InvalidArgument):
-        Source.lines("x", max_bytes=0)
-    with pytest.raises(InvalidArgument):
-        Source.chunks("x", 0)
+    for size in (-1, 0, sys.maxsize, 2**64, 2**70):
+        with pytest.raises(InvalidArgument, match="it must be from 1 to"):
+            Source.lines("x", max_bytes=size)
+        with pytest.raises(InvalidArgument, match="it must be from 1 to"):
+            Source.chunks("x", size)
+    Source.lines("x", max_bytes=sys.maxsize - 2)
+    Source.chunks("x", sys.maxsize - 2)
     with pytest.raises(TypeError):
         Source.chunks("x", True)
 

@@ -115,7 +115,7 @@ impl FlowScope {
     /// `here`: while the interpreter ends, it may start no thread that would tell later.
     #[pyo3(signature = (limit, here, /))]
     fn shutdown(&self, py: Python<'_>, limit: f64, here: bool) -> PyResult<Op> {
-        let limit = if limit.is_finite() { seconds(limit)? } else { Duration::MAX };
+        let limit = if limit == f64::INFINITY { Duration::MAX } else { seconds(limit)? };
         let scope = self.core()?;
         let stop = move || scope.shutdown(limit);
         let stopped: Result<(), Error> = if here || in_function() {

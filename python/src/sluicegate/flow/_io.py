@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -68,11 +69,15 @@ def _checked(what: str, given: File[Any], method: str) -> None:
     raise TypeError(f"{what} needs a path, a file or a function that opens one, not {kind}")
 
 
+_MOST = sys.maxsize - 2
+"""What a file can be asked for at once: it counts in ssize_t, and a line has an end too."""
+
+
 def _positive(what: str, unit: str, n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"{what} is an int, not {type(n).__qualname__}")
-    if n < 1:
-        raise InvalidArgument(f"{what} of {n} {unit}: it must be 1 or more")
+    if not 1 <= n <= _MOST:
+        raise InvalidArgument(f"{what} of {n} {unit}: it must be from 1 to {_MOST}")
 
 
 def once(what: str, given: File[Any]) -> Callable[[None], None]:
