@@ -2,6 +2,8 @@
  * makes the pipeline wait, one that leaves cancels it. C has no usual HTTP server: this one knows just
  * enough of the protocol. */
 #include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -112,22 +114,35 @@ static void hear(int client, char *request, size_t size) {
   }
 }
 
+/* True if the text up to a space is digits alone, and of no greater number than there is. */
+static bool is_number(const char *text, uint64_t *n) {
+  char *end = NULL;
+  errno = 0;
+  *n = strtoull(text, &end, 10);
+  return isdigit((unsigned char)*text) && *end == ' ' && errno == 0;
+}
+
 static void *answer(void *ctx) {
   const int client = (int)(intptr_t)ctx;
   char request[4096] = "";
   char body[64] = "GET /stream?n=5 or /made\n";
-  uintmax_t n = 0;
+  const char *status = "404 Not Found";
+  uint64_t n = 0;
   hear(client, request, sizeof request);
-  if (sscanf(request, "GET /stream?n=%ju", &n) == 1) {
-    stream(client, (uint64_t)n);
-  } else {
-    const bool asked = strncmp(request, "GET /made ", 10) == 0;
-    if (asked) {
-      snprintf(body, sizeof body, "%ju", (uintmax_t)count(false, false));
-    }
-    say(client, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-        asked ? "200 OK" : "404 Not Found", strlen(body), body);
+  if (strncmp(request, "GET /stream?n=", 14) == 0 && is_number(request + 14, &n)) {
+    stream(client, n);
+    close(client);
+    return NULL;
   }
+  if (strncmp(request, "GET /stream?", 12) == 0 || strncmp(request, "GET /stream ", 12) == 0) {
+    status = "400 Bad Request";
+    snprintf(body, sizeof body, "n must be a whole number from 0 to %ju\n", (uintmax_t)UINT64_MAX);
+  } else if (strncmp(request, "GET /made ", 10) == 0) {
+    status = "200 OK";
+    snprintf(body, sizeof body, "%ju", (uintmax_t)count(false, false));
+  }
+  say(client, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", status,
+      strlen(body), body);
   close(client);
   return NULL;
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -35,7 +36,7 @@ func main() {
 	http.HandleFunc("/stream", func(w http.ResponseWriter, r *http.Request) {
 		n, err := strconv.ParseUint(r.FormValue("n"), 10, 64)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+			http.Error(w, fmt.Sprint("n must be a whole number from 0 to ", uint64(math.MaxUint64)), http.StatusBadRequest)
 			return
 		}
 		count := new(atomic.Uint64)

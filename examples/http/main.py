@@ -11,6 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 from sluicegate.flow import Scope, Source
 
 SCOPE = Scope("http")
+MOST = 2**64 - 1
+
+
+def count(text: str) -> int | None:
+    """The number that a text of digits is, if it is one and not too great."""
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(MOST))
+    return int(text) if digits and int(text) <= MOST else None
 
 
 class Count:
@@ -29,7 +36,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         if url.path == "/stream":
-            self.stream(int(parse_qs(url.query).get("n", ["5"])[0]))
+            n = count(parse_qs(url.query).get("n", [""])[0])
+            if n is None:
+                self.text(400, f"n must be a whole number from 0 to {MOST}\n")
+            else:
+                self.stream(n)
         elif url.path == "/made":
             self.text(200, str(Handler.last.value))
         else:

@@ -67,7 +67,13 @@ static LAST: std::sync::LazyLock<std::sync::Mutex<Arc<Made>>> =
 
 fn answer(scope: &Scope, request: Request) -> io::Result<()> {
     let url = request.url().to_owned();
-    if let Some(n) = url.strip_prefix("/stream?n=").and_then(|n| n.parse().ok()) {
+    let (path, query) = url.split_once('?').unwrap_or((&url, ""));
+    if path == "/stream" {
+        let digits = query.strip_prefix("n=").filter(|n| !n.starts_with('+'));
+        let Some(n) = digits.and_then(|n| n.parse().ok()) else {
+            let allowed = format!("n must be a whole number from 0 to {}\n", u64::MAX);
+            return request.respond(Response::from_string(allowed).with_status_code(400));
+        };
         let body = stream(scope, n).map_err(io::Error::other)?;
         let kind = Header::from_bytes("Content-Type", "application/x-ndjson").expect("a header");
         // No length: the answer is chunked, and read from the pipeline as the client reads it.

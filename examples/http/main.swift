@@ -43,9 +43,14 @@ let scope = try Scope("http")
     _ = await client.send(
       "HTTP/1.1 \(status)\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n\(text)")
   }
-  let asked = path.split(separator: "=")
-  if asked.first == "/stream?n", let n = asked.last.flatMap({ UInt64($0) }) {
-    await stream(n, client)
+  let asked = "/stream?n="
+  if path == "/stream" || path.hasPrefix("/stream?") {
+    let digits = path.hasPrefix(asked) && !path.hasPrefix(asked + "+")
+    if digits, let n = UInt64(path.dropFirst(asked.count)) {
+      await stream(n, client)
+    } else {
+      await text("400 Bad Request", "n must be a whole number from 0 to \(UInt64.max)\n")
+    }
   } else if path == "/made" {
     await text("200 OK", "\(made.value)")
   } else {

@@ -66,6 +66,14 @@ def test_http_with_curl(server: Server) -> None:
     assert ran.stdout.splitlines() == [f'{{"value":{2 * n}}}' for n in range(5)]
 
 
+@pytest.mark.parametrize("n", ["?n=abc", "?n=-1", "?n=+1", "?n=" + str(2**64), "?n=1x", "?n=", ""])
+def test_http_says_what_is_allowed(server: Server, n: str) -> None:
+    with server.get(f"/stream{n}") as client, client.makefile(newline="") as answer:
+        said = answer.read()
+    assert said.startswith("HTTP/1.1 400 ")
+    assert said.endswith(f"\r\n\r\nn must be a whole number from 0 to {2**64 - 1}\n")
+
+
 def test_http_with_a_reader_that_stops_and_then_leaves(server: Server) -> None:
     client = server.get("/stream?n=1000000000")
     with client.makefile() as lines:

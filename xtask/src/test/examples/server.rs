@@ -26,6 +26,7 @@ pub fn test(command: &mut Command) -> Result<()> {
     let port = line.strip_prefix("listening on ").and_then(|port| port.parse().ok());
     server.port = port.with_context(|| format!("it said {line:?}, not where it listens"))?;
     server.answers_curl()?;
+    server.refuses_what_is_no_count()?;
     server.is_held_up_by_a_reader_that_stops()
 }
 
@@ -66,6 +67,17 @@ impl Server {
         ensure!(head.contains("transfer-encoding: chunked"), "the answer has no chunks: {head:?}");
         let wanted: String = (0..5).map(|n| format!("{{\"value\":{}}}\n", n * 2)).collect();
         ensure!(body == wanted, "curl read {body:?}, not {wanted:?}");
+        Ok(())
+    }
+
+    fn refuses_what_is_no_count(&self) -> Result<()> {
+        let allowed = format!("n must be a whole number from 0 to {}\n", u64::MAX);
+        for n in ["?n=abc", "?n=-1", "?n=+1", "?n=18446744073709551616", "?n=1x", "?n=", ""] {
+            let mut answer = String::new();
+            self.get(&format!("/stream{n}"))?.read_to_string(&mut answer)?;
+            let refused = answer.starts_with("HTTP/1.1 400 ") && answer.contains(&allowed);
+            ensure!(refused, "the answer to {n:?} is {answer:?}");
+        }
         Ok(())
     }
 
