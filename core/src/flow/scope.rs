@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::island::{Island, NewIsland, Owner, Turn};
 use super::meter::StageView;
 use crate::error::{Error, ErrorKind};
+use crate::link::survive_broken_pipes;
 use crate::sync::{Arc, Mutex, thread};
 use crate::time::Deadline;
 use crate::wait::block_on;
@@ -276,6 +277,7 @@ impl ScopeCore {
         let core = Arc::downgrade(self);
         let own = Arc::clone(island);
         let run = move || {
+            survive_broken_pipes();
             let id = thread::current().id();
             if let Some(core) = core.upgrade() {
                 core.state.with(|state| state.threads.push(id));

@@ -34,7 +34,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use least::fits;
 pub(crate) use losses::{losses_to_stderr, tell_losses};
 pub use offload::offload;
-pub(crate) use quiet::spawn_quiet;
+pub(crate) use quiet::{spawn_quiet, survive_broken_pipes};
 pub use reader::FrameReader;
 pub(crate) use reader::TRUNCATED;
 pub use socket::{Address, Listener, SocketReader, SocketWriter, connect, socket_pair};

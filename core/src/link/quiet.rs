@@ -1,9 +1,9 @@
-//! Threads of this library that take no signal.
+//! Threads of this library, and what signals they take.
 
 use std::io;
 
 #[cfg(not(any(loom, shuttle)))]
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::sync::thread::{Builder, JoinHandle};
 
@@ -21,4 +21,15 @@ pub(crate) fn spawn_quiet(
         let _ = SigSet::all().thread_block();
         body();
     })
+}
+
+/// Makes a broken pipe an error of the write on this thread, which runs functions of the application: other
+/// signals it takes as any thread of theirs does.
+pub(crate) fn survive_broken_pipes() {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        let mut broken = SigSet::empty();
+        broken.add(Signal::SIGPIPE);
+        let _blocked = broken.thread_block(); // cannot fail with a set of signals that there are
+    }
 }

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,34 @@ static void a_descriptor_that_is_written_is_closed_once(void) {
   CHECK(flow_alive() == 0 && flow_functions() == 0);
 }
 
+/* This program leaves SIGPIPE as it was: a reader that goes must not end it. */
+static void a_reader_that_is_gone_fails_the_stream(void) {
+  ends to;
+  const sluice_fd_opener opener = new_ends(&to);
+  const sluice_element text = new_text();
+  sluice_scope *scope = new_scope();
+  sluice_source *texts = NULL;
+  sluice_sink *sink = NULL;
+  sluice_completion *done = NULL;
+  sluice_run *run;
+  char came[4];
+  struct sigaction pipes;
+  CHECK(sigaction(SIGPIPE, NULL, &pipes) == 0 && pipes.sa_handler == SIG_DFL);
+  CHECK_OK(sluice_source_repeat(&text, &texts));
+  CHECK_OK(sluice_sink_writer(&opener, &sink));
+  run = flow_run(flow_to(texts, sink), scope);
+  CHECK_OK(sluice_run_completion(run, &done));
+  CHECK_OK(sluice_run_release(run));
+  CHECK(recv(to.ours, came, sizeof came, MSG_WAITALL) == (ssize_t)sizeof came);
+  CHECK(close(to.ours) == 0);
+  CHECK_STATUS(SLUICE_IO, sluice_completion_wait(done, SOON_MS, NULL, NULL));
+  CHECK_OK(sluice_completion_release(done));
+  flow_shutdown(scope);
+  after_opening();
+  CHECK(to.opened == 1 && to.released == 1);
+  CHECK(flow_alive() == 0 && flow_functions() == 0);
+}
+
 const check_case flow_io_cases[] = {
     {"flow: lines and chunks are read and written", lines_and_chunks_are_read_and_written},
     {"flow: what cannot be read or written fails the stream",
@@ -295,5 +324,6 @@ const check_case flow_io_cases[] = {
     {"flow: a descriptor that is read is closed once", a_descriptor_that_is_read_is_closed_once},
     {"flow: a descriptor that is written is closed once",
      a_descriptor_that_is_written_is_closed_once},
+    {"flow: a reader that is gone fails the stream", a_reader_that_is_gone_fails_the_stream},
     {NULL, NULL},
 };
