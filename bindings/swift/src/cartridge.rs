@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use sluicegate::link::offload;
 use sluicegate::{Cap, Cartridge, Error, Manifest, Session};
 
 use crate::engine::PolicyFacts;
 use crate::error::Failure;
 use crate::guard::quiet;
 use crate::limits::LimitFacts;
-use crate::offload::offload;
+use crate::notices::{self, LossesCore};
 use crate::op::taking;
 use crate::report::{self, ControlCore};
 use crate::request::{RequestCore, RequestOp};
@@ -147,23 +148,32 @@ taking! {
     SessionOp -> Arc<SessionCore>
 }
 
-/// Makes the handshake on stdin and stdout.
+/// Makes the handshake on stdin and stdout. `losses` collects what is lost.
 #[uniffi::export]
-pub fn serve_stdio(declared: CartridgeDeclaration) -> Arc<SessionOp> {
-    let cartridge = Cartridge::from(declared);
+pub fn serve_stdio(
+    declared: CartridgeDeclaration,
+    losses: Arc<LossesCore>,
+    quiet_losses: bool,
+) -> Arc<SessionOp> {
+    let heard = notices::on_loss(&losses.0, quiet_losses);
+    let cartridge = Cartridge::from(declared).on_loss(heard);
     SessionOp::start(offload("handshake", move || {
         cartridge.serve_stdio().map(|session| Arc::new(SessionCore(session)))
     }))
 }
 
-/// Makes the handshake on two file descriptors, which are closed when the session ends.
+/// Makes the handshake on two file descriptors, which are closed when the session ends. `losses`
+/// collects what is lost.
 #[uniffi::export]
 pub fn serve_descriptors(
     declared: CartridgeDeclaration,
+    losses: Arc<LossesCore>,
+    quiet_losses: bool,
     reading: i32,
     writing: i32,
 ) -> Arc<SessionOp> {
-    let cartridge = Cartridge::from(declared);
+    let heard = notices::on_loss(&losses.0, quiet_losses);
+    let cartridge = Cartridge::from(declared).on_loss(heard);
     let (reader, writer) = files(reading, writing);
     SessionOp::start::<Error>(offload("handshake", move || {
         cartridge.serve(reader, writer).map(|session| Arc::new(SessionCore(session)))

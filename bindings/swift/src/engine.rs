@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::engine::Stalls;
+use sluicegate::link::offload;
 use sluicegate::{
     CapInfo, Command, Engine, EngineOptions, Error, NetworkPolicy, Peer, Version, forward,
 };
@@ -13,7 +13,7 @@ use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::input::InputCore;
 use crate::limits::LimitFacts;
-use crate::offload::offload;
+use crate::notices::{self, Notices};
 use crate::op::{CountOp, UnitOp, taking};
 use crate::output::OutputCore;
 use crate::report::{self, ControlCore, TextOp};
@@ -24,7 +24,7 @@ use crate::transport::files;
 #[derive(uniffi::Object)]
 pub struct EngineCore {
     engine: Engine,
-    stalls: Stalls,
+    notices: Notices,
 }
 
 /// What cartridges may do on the network.
@@ -96,6 +96,8 @@ pub struct EngineFacts {
     pub patience_nanos: u64,
     /// Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
     pub stall_nanos: Option<u64>,
+    /// Warnings of what was lost are not written to stderr.
+    pub quiet_losses: bool,
     /// A cartridge may call the caps of the cartridges of this engine.
     pub peer_calls: bool,
     /// The version of the protocol that cartridges are spoken to in.
@@ -103,13 +105,14 @@ pub struct EngineFacts {
 }
 
 impl EngineFacts {
-    /// Core's options; `stalls` collects the notices.
-    pub(crate) fn options(self, stalls: &Stalls) -> EngineOptions {
+    /// Core's options; `notices` collects what they ask for.
+    pub(crate) fn options(self, notices: &Notices) -> EngineOptions {
         let mut defaults = EngineOptions::default();
         defaults.health.heartbeat = self.heartbeat_nanos.map(Duration::from_nanos);
         defaults.health.patience = Duration::from_nanos(self.patience_nanos);
         defaults.health.stall = self.stall_nanos.map(Duration::from_nanos);
-        defaults.health.on_stall = stalls.hears();
+        defaults.health.on_stall = notices.stalls.hears();
+        defaults.health.on_loss = notices::on_loss(&notices.losses, self.quiet_losses);
         EngineOptions {
             limits: self.limits.into(),
             handshake_timeout: Duration::from_nanos(self.handshake_nanos),
@@ -209,9 +212,9 @@ impl EngineCore {
     /// An engine without cartridges.
     #[uniffi::constructor]
     pub fn new(facts: EngineFacts) -> Arc<Self> {
-        let stalls = Stalls::default();
-        let engine = Engine::new(facts.options(&stalls));
-        Arc::new(EngineCore { engine, stalls })
+        let notices = Notices::default();
+        let engine = Engine::new(facts.options(&notices));
+        Arc::new(EngineCore { engine, notices })
     }
 
     /// Starts a cartridge.
@@ -253,8 +256,12 @@ impl EngineCore {
 
     /// The next stall notice, an explanation, JSON.
     pub fn next_stall(&self) -> Arc<TextOp> {
-        let next = self.stalls.next();
-        TextOp::start(async move { Ok::<_, Error>(next.await.to_json().to_string()) })
+        notices::next_stall(&self.notices.stalls)
+    }
+
+    /// The next notice of what was lost, JSON.
+    pub fn next_loss(&self) -> Arc<TextOp> {
+        notices::next_loss(&self.notices.losses)
     }
 
     /// Opens a control socket; no address is this process's own place.

@@ -3,34 +3,60 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate::engine::Stalls;
+use sluicegate::engine::Losses;
+use sluicegate::link::offload;
 use sluicegate::{Address, Error, Host, HostOptions, Manifest, Switch, SwitchOptions};
 
 use crate::engine::{CommandFacts, EngineCore, EngineFacts, PeerCore, PeerOp, PolicyFacts};
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
 use crate::limits::LimitFacts;
-use crate::offload::offload;
+use crate::matcher::{CapMatcher, Foreign};
+use crate::notices::{self, Notices};
 use crate::op::UnitOp;
 use crate::report::{self, ControlCore, TextOp};
 use crate::request::ReasonOp;
 use crate::transport::files;
 
+/// How a switch works.
+#[derive(uniffi::Record)]
+pub struct SwitchFacts {
+    /// What is proposed to callers.
+    pub limits: LimitFacts,
+    /// What hosts are told.
+    pub policy: PolicyFacts,
+    /// Nanoseconds that a newcomer may take to prove who it is.
+    pub join_nanos: u64,
+    /// Warnings of what was lost are not written to stderr.
+    pub quiet_losses: bool,
+    /// Which cap serves another; absent: one with the same tags.
+    pub matcher: Option<Arc<dyn CapMatcher>>,
+}
+
 /// Core's switch.
 #[derive(uniffi::Object)]
-pub struct SwitchCore(Switch);
+pub struct SwitchCore {
+    core: Switch,
+    losses: Losses,
+}
 
 #[uniffi::export]
 impl SwitchCore {
     /// A switch that nobody is connected to.
     #[uniffi::constructor]
-    pub fn new(limits: LimitFacts, policy: PolicyFacts, join_nanos: u64) -> Arc<Self> {
-        Arc::new(SwitchCore(Switch::new(SwitchOptions {
-            limits: limits.into(),
-            policy: policy.into(),
-            join_timeout: Duration::from_nanos(join_nanos),
+    pub fn new(facts: SwitchFacts) -> Arc<Self> {
+        let losses = Losses::default();
+        let mut options = SwitchOptions {
+            limits: facts.limits.into(),
+            policy: facts.policy.into(),
+            join_timeout: Duration::from_nanos(facts.join_nanos),
+            on_loss: notices::on_loss(&losses, facts.quiet_losses),
             ..SwitchOptions::default()
-        })))
+        };
+        if let Some(matcher) = facts.matcher {
+            options.matcher = Arc::new(Foreign(matcher));
+        }
+        Arc::new(SwitchCore { core: Switch::new(options), losses })
     }
 
     /// Lets whoever connects join. Answers where it listens.
@@ -38,19 +64,19 @@ impl SwitchCore {
     /// # Errors
     /// `Io`, `Closed`, `InvalidArgument`.
     pub fn listen(&self, address: &str) -> Result<String, Failure> {
-        guard(|| Ok::<_, Error>(self.0.listen(&address.parse::<Address>()?)?.to_string()))
+        guard(|| Ok::<_, Error>(self.core.listen(&address.parse::<Address>()?)?.to_string()))
     }
 
     /// Lets one newcomer join over two file descriptors, owned from now on.
     pub fn attach(&self, name: String, reading: i32, writing: i32) -> Arc<UnitOp> {
-        let relay = self.0.clone();
+        let relay = self.core.clone();
         let (reader, writer) = files(reading, writing);
         UnitOp::start(offload("attach", move || relay.attach(&name, reader, writer)))
     }
 
     /// A caller in this process.
     pub fn caller(&self, engine: Arc<EngineCore>) -> Arc<PeerOp> {
-        let relay = self.0.clone();
+        let relay = self.core.clone();
         PeerOp::start(offload("caller", move || {
             relay.caller(engine.engine()).map(|peer| Arc::new(PeerCore::from(peer)))
         }))
@@ -58,7 +84,7 @@ impl SwitchCore {
 
     /// The caps that hosts offer now, sorted.
     pub fn caps(&self) -> Vec<String> {
-        quiet(Vec::new(), || self.0.caps())
+        quiet(Vec::new(), || self.core.caps())
     }
 
     /// Gives every host something to keep.
@@ -66,18 +92,23 @@ impl SwitchCore {
     /// # Errors
     /// Why the last of the hosts that failed is gone.
     pub fn set_state(&self, state: &[u8]) -> Result<(), Failure> {
-        guard(|| self.0.set_state(state))
+        guard(|| self.core.set_state(state))
     }
 
     /// What goes through it and what was lost, JSON.
     pub fn stats_json(&self) -> String {
-        quiet(String::new(), || self.0.stats().to_string())
+        quiet(String::new(), || self.core.stats().to_string())
     }
 
     /// Who waits for whom, JSON. Everybody connected is asked.
     pub fn explain(&self) -> Arc<TextOp> {
-        let relay = self.0.clone();
+        let relay = self.core.clone();
         TextOp::start(offload("explain", move || Ok(relay.explain().to_json().to_string())))
+    }
+
+    /// The next notice of what was lost, JSON.
+    pub fn next_loss(&self) -> Arc<TextOp> {
+        notices::next_loss(&self.losses)
     }
 
     /// Opens a control socket.
@@ -85,12 +116,12 @@ impl SwitchCore {
     /// # Errors
     /// `Io`, `InvalidArgument`.
     pub fn serve_control(&self, address: Option<String>) -> Result<Arc<ControlCore>, Failure> {
-        report::serve(address, Arc::new(self.0.clone()))
+        report::serve(address, Arc::new(self.core.clone()))
     }
 
     /// Ends every connection.
     pub fn close(&self) {
-        quiet((), || self.0.close());
+        quiet((), || self.core.close());
     }
 }
 
@@ -105,7 +136,10 @@ pub fn connect_engine(engine: Arc<EngineCore>, address: String) -> Arc<PeerOp> {
 
 /// Core's host.
 #[derive(uniffi::Object)]
-pub struct HostCore(Host);
+pub struct HostCore {
+    core: Host,
+    losses: Losses,
+}
 
 #[uniffi::export]
 impl HostCore {
@@ -116,17 +150,18 @@ impl HostCore {
     #[uniffi::constructor]
     pub fn new(engine: EngineFacts, idle_nanos: Option<u64>) -> Result<Arc<Self>, Failure> {
         guard(|| {
+            let notices = Notices::default();
             let options = HostOptions {
-                engine: engine.options(&Stalls::default()),
+                engine: engine.options(&notices),
                 idle: idle_nanos.map(Duration::from_nanos),
             };
-            Host::new(options).map(|host| Arc::new(HostCore(host)))
+            Host::new(options).map(|core| Arc::new(HostCore { core, losses: notices.losses }))
         })
     }
 
     /// Offers a cartridge, which is started now.
     pub fn add(&self, command: CommandFacts) -> Arc<UnitOp> {
-        let host = self.0.clone();
+        let host = self.core.clone();
         UnitOp::start(offload("add", move || host.add(&command.into())))
     }
 
@@ -136,48 +171,60 @@ impl HostCore {
     /// As core's `from_json`.
     pub fn add_lazy(&self, command: CommandFacts, manifest: &str) -> Result<(), Failure> {
         guard(|| {
-            self.0.add_lazy(&command.into(), &Manifest::from_json(manifest)?);
+            self.core.add_lazy(&command.into(), &Manifest::from_json(manifest)?);
             Ok::<_, Error>(())
         })
     }
 
     /// Offers a cartridge that runs already, over two file descriptors, owned from now on.
     pub fn attach(&self, label: String, reading: i32, writing: i32) -> Arc<UnitOp> {
-        let host = self.0.clone();
+        let host = self.core.clone();
         let (reader, writer) = files(reading, writing);
         UnitOp::start(offload("attach", move || host.attach(&label, reader, writer)))
     }
 
     /// Joins the switch that listens there.
     pub fn join(&self, address: String) -> Arc<UnitOp> {
-        let host = self.0.clone();
+        let host = self.core.clone();
         UnitOp::start(offload("join", move || host.join_at(&address.parse::<Address>()?)))
+    }
+
+    /// Joins a switch over two file descriptors, owned from now on.
+    pub fn join_over(&self, reading: i32, writing: i32) -> Arc<UnitOp> {
+        let host = self.core.clone();
+        let (reader, writer) = files(reading, writing);
+        UnitOp::start(offload("join", move || host.join(reader, writer)))
     }
 
     /// Takes no new requests for a cartridge. False if there is none of this label.
     pub fn retire(&self, label: &str) -> bool {
-        quiet(false, || self.0.retire(label))
+        quiet(false, || self.core.retire(label))
     }
 
     /// What the switch gave it to keep.
     pub fn state(&self) -> Option<Vec<u8>> {
-        quiet(None, || self.0.state().map(|state| state.to_vec()))
+        quiet(None, || self.core.state().map(|state| state.to_vec()))
     }
 
     /// The processes of the cartridges that run now.
     pub fn pids(&self) -> Vec<u32> {
-        quiet(Vec::new(), || self.0.pids())
+        quiet(Vec::new(), || self.core.pids())
     }
 
     /// What goes through it and what was lost, JSON.
     pub fn stats_json(&self) -> String {
-        quiet(String::new(), || self.0.stats().to_string())
+        quiet(String::new(), || self.core.stats().to_string())
     }
 
     /// Who waits for whom in the cartridges, JSON.
     pub fn explain(&self) -> Arc<TextOp> {
-        let host = self.0.clone();
+        let host = self.core.clone();
         TextOp::start(offload("explain", move || Ok(host.explain().to_json().to_string())))
+    }
+
+    /// The next notice of what was lost, JSON.
+    pub fn next_loss(&self) -> Arc<TextOp> {
+        notices::next_loss(&self.losses)
     }
 
     /// Opens a control socket.
@@ -185,22 +232,22 @@ impl HostCore {
     /// # Errors
     /// `Io`, `InvalidArgument`.
     pub fn serve_control(&self, address: Option<String>) -> Result<Arc<ControlCore>, Failure> {
-        report::serve(address, Arc::new(self.0.clone()))
+        report::serve(address, Arc::new(self.core.clone()))
     }
 
     /// Why it is no longer connected to its switch, if it is not.
     pub fn dead(&self) -> Option<Fault> {
-        quiet(None, || self.0.dead().map(|reason| Fault::from(&reason)))
+        quiet(None, || self.core.dead().map(|reason| Fault::from(&reason)))
     }
 
     /// Waits until it is no longer connected to its switch.
     pub fn left(&self) -> Arc<ReasonOp> {
-        let left = self.0.left();
+        let left = self.core.left();
         ReasonOp::start(async move { Ok::<_, Error>(Fault::from(&left.await)) })
     }
 
     /// Leaves the switch and closes every cartridge.
     pub fn close(&self) {
-        quiet((), || self.0.close());
+        quiet((), || self.core.close());
     }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use sluicegate::account::Explanation;
 use sluicegate::control::{self, Control, Question, Report};
-use sluicegate::link::{self, TraceFormat};
+use sluicegate::link::{self, TraceFormat, offload};
 
 use crate::error::Failure;
 use crate::guard::{guard, quiet};
-use crate::offload::offload;
 use crate::op::taking;
 use crate::sync::Mutex;
 

@@ -28,15 +28,22 @@ public struct Cartridge: Sendable {
   /// What it proposes to the host.
   public var limits: Limits
 
+  private let losses = LossesCore()
+  private let quietLosses: Bool
   private var caps: [Cap] = []
   private var handlers: [String: Handler] = [:]
 
-  /// A cartridge without caps of its own.
-  public init(name: String, version: String, description: String? = nil, limits: Limits = Limits()) {
+  /// A cartridge without caps of its own. Warnings of lost frames, which ``nextLoss(within:)`` tells of,
+  /// are also written to stderr, unless `quietLosses`.
+  public init(
+    name: String, version: String, description: String? = nil, limits: Limits = Limits(),
+    quietLosses: Bool = false
+  ) {
     self.name = name
     self.version = version
     self.description = description
     self.limits = limits
+    self.quietLosses = quietLosses
   }
 
   /// Declares `cap` and serves it with `handler`. A cap that was there before is replaced.
@@ -65,13 +72,23 @@ public struct Cartridge: Sendable {
   /// Makes the handshake on stdin and stdout, and answers the session, which serves nothing before it
   /// is told to: ``Session/run()``. Throws as ``run()``.
   public func start() async throws -> Session {
-    Session(try await serveStdio(declared: declaration).answer(), handlers)
+    let handshake = serveStdio(declared: declaration, losses: losses, quietLosses: quietLosses)
+    return Session(try await handshake.answer(), handlers)
   }
 
   /// As ``start()``, over two file descriptors. They belong to the session from this call on.
   public func start(reading: Int32, writing: Int32) async throws -> Session {
-    let handshake = serveDescriptors(declared: declaration, reading: reading, writing: writing)
+    let handshake = serveDescriptors(
+      declared: declaration, losses: losses, quietLosses: quietLosses, reading: reading,
+      writing: writing)
     return Session(try await handshake.answer(), handlers)
+  }
+
+  /// Waits for the next notice of frames that were lost here, as ``Engine/nextLoss(within:)``. It may be
+  /// asked before a run and after it: notices of all runs are kept together, and copies of a cartridge
+  /// share them.
+  public func nextLoss(within limit: Duration? = nil) async throws -> Loss {
+    try decoded(try await losses.next().answer(within: limit))
   }
 
   private var declaration: CartridgeDeclaration {

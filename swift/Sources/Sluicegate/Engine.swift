@@ -82,7 +82,8 @@ public final class Engine: Sendable {
   ///
   /// Each cartridge is asked every `heartbeat` whether it lives, `nil` is never; one that does not
   /// answer within `patience` is taken for dead and killed. A stream that stands still for longer than
-  /// `stall` is told by ``nextStall(within:)``; `nil` is no notices.
+  /// `stall` is told by ``nextStall(within:)``; `nil` is no notices. Frames that are lost are told by
+  /// ``nextLoss(within:)``; warnings of them are also written to stderr, unless `quietLosses`.
   ///
   /// With `peerCalls` a cartridge may call the caps of the cartridges of this engine, its own included;
   /// otherwise such calls are refused with `noHandler`. `protocolVersion` is what cartridges are
@@ -90,15 +91,15 @@ public final class Engine: Sendable {
   public init(
     limits: Limits = Limits(), handshake: Duration = .seconds(10),
     policy: NetworkPolicy = .full, maxItem: UInt64? = nil, heartbeat: Duration? = .seconds(30),
-    patience: Duration = .seconds(10), stall: Duration? = nil, peerCalls: Bool = false,
-    protocolVersion: ProtocolVersion = .v6
+    patience: Duration = .seconds(10), stall: Duration? = nil, quietLosses: Bool = false,
+    peerCalls: Bool = false, protocolVersion: ProtocolVersion = .v6
   ) {
     core = EngineCore(
       facts: EngineFacts(
         limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
         maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
         patienceNanos: patience.clampedNanoseconds, stallNanos: stall?.clampedNanoseconds,
-        peerCalls: peerCalls, protocol: protocolVersion.facts))
+        quietLosses: quietLosses, peerCalls: peerCalls, protocol: protocolVersion.facts))
   }
 
   /// Starts a cartridge and waits until it has proved its identity.
@@ -137,6 +138,13 @@ public final class Engine: Sendable {
   /// passes first; nothing is taken then.
   public func nextStall(within limit: Duration? = nil) async throws -> Explanation {
     try Explanation(json: try await core.nextStall().answer(within: limit))
+  }
+
+  /// Waits for the next notice of what was lost: frames that were dropped, or that crossed the end of
+  /// their request in flight. There is one a second at most for each reason and type of frame; 64 are
+  /// kept, the oldest makes room. Throws `timedOut` if `limit` passes first; nothing is taken then.
+  public func nextLoss(within limit: Duration? = nil) async throws -> Loss {
+    try decoded(try await core.nextLoss().answer(within: limit))
   }
 
   /// Opens a control socket, by which other processes of the same user ask what this one does, at

@@ -1,20 +1,43 @@
 internal import SluicegateCore
 
+/// Which cap of a switch serves another, as a closure says.
+private final class Matching: CapMatcher {
+  private let matcher: Switch.Matcher
+
+  init(_ matcher: @escaping Switch.Matcher) { self.matcher = matcher }
+
+  func serves(offered: String, asked: String) -> Bool { matcher(offered, asked) }
+}
+
 /// A relay between hosts, which offer caps, and callers. A caller takes it for one large cartridge: see
 /// ``Engine/connect(to:)``. Credit is end to end: it passes it on and makes and swallows none (L11).
 /// Any task may use it. Releasing the last reference closes it.
 public final class Switch: Sendable {
+  /// Says whether the cap that a host offers serves the one that a request asks for.
+  public typealias Matcher = @Sendable (_ offered: String, _ asked: String) -> Bool
+
   private let core: SwitchCore
 
   /// A switch that nobody is connected to.
   ///
   /// `limits` are proposed to callers; the windows at both ends of a request must be equal (L10, L11).
   /// `joinTimeout` is how long a newcomer may take to prove who it is; `policy` is told to each host.
+  /// Warnings of lost frames, which ``nextLoss(within:)`` tells of, are also written to stderr, unless
+  /// `quietLosses`.
+  ///
+  /// `matcher` says whether an offered cap serves the one that a request asks for; the request goes on
+  /// under the offered one. Without it the two must have the same tags, in any order. It is called by the
+  /// switch's threads, on several at once, for one cap after the other until one serves. It may use the
+  /// switch, but must not wait: that holds up whoever asks, and a call through the same switch would never
+  /// end. One that holds its own switch keeps it alive.
   public init(
-    limits: Limits = Limits(), joinTimeout: Duration = .seconds(10), policy: NetworkPolicy = .full
+    limits: Limits = Limits(), joinTimeout: Duration = .seconds(10), policy: NetworkPolicy = .full,
+    quietLosses: Bool = false, matcher: Matcher? = nil
   ) {
     core = SwitchCore(
-      limits: limits.facts, policy: policy.facts, joinNanos: joinTimeout.clampedNanoseconds)
+      facts: SwitchFacts(
+        limits: limits.facts, policy: policy.facts, joinNanos: joinTimeout.clampedNanoseconds,
+        quietLosses: quietLosses, matcher: matcher.map(Matching.init)))
   }
 
   /// Lets whoever connects to `address` join, until the switch is closed: `unix:PATH`,
@@ -52,6 +75,11 @@ public final class Switch: Sendable {
     try Explanation(json: try await core.explain().answer())
   }
 
+  /// Waits for the next notice of frames that were lost here, as ``Engine/nextLoss(within:)``.
+  public func nextLoss(within limit: Duration? = nil) async throws -> Loss {
+    try decoded(try await core.nextLoss().answer(within: limit))
+  }
+
   /// Opens a control socket, as ``Engine/serveControl(at:)`` does.
   public func serveControl(at address: String? = nil) throws(SluicegateError) -> Control {
     Control(try translating { try core.serveControl(address: address) })
@@ -83,13 +111,13 @@ public final class Host: Sendable {
   public init(
     limits: Limits = Limits(), handshake: Duration = .seconds(10), policy: NetworkPolicy = .full,
     maxItem: UInt64? = nil, heartbeat: Duration? = .seconds(30), patience: Duration = .seconds(10),
-    idle: Duration? = nil
+    quietLosses: Bool = false, idle: Duration? = nil
   ) throws(SluicegateError) {
     let facts = EngineFacts(
       limits: limits.facts, handshakeNanos: handshake.clampedNanoseconds, policy: policy.facts,
       maxItem: maxItem, heartbeatNanos: heartbeat?.clampedNanoseconds,
       patienceNanos: patience.clampedNanoseconds, stallNanos: nil,
-      peerCalls: false, protocol: .v6)
+      quietLosses: quietLosses, peerCalls: false, protocol: .v6)
     core = try translating { try HostCore(engine: facts, idleNanos: idle?.clampedNanoseconds) }
   }
 
@@ -116,6 +144,12 @@ public final class Host: Sendable {
     try await core.join(address: address).finish(within: limit)
   }
 
+  /// Joins a switch over two file descriptors, which belong to the host from this call on, and waits
+  /// until it has taken the host in. Throws `peerDied` if it is turned away.
+  public func join(reading: Int32, writing: Int32, within limit: Duration? = nil) async throws {
+    try await core.joinOver(reading: reading, writing: writing).finish(within: limit)
+  }
+
   /// Takes no new requests for the cartridge of this label, and stops it once it has answered the old
   /// ones. The label of a command is its program and arguments with a space between. False if there is
   /// none.
@@ -134,6 +168,11 @@ public final class Host: Sendable {
   /// Who waits for whom in the cartridges, which are asked. Takes a second at most.
   public func explain() async throws -> Explanation {
     try Explanation(json: try await core.explain().answer())
+  }
+
+  /// Waits for the next notice of frames that were lost here, as ``Engine/nextLoss(within:)``.
+  public func nextLoss(within limit: Duration? = nil) async throws -> Loss {
+    try decoded(try await core.nextLoss().answer(within: limit))
   }
 
   /// Opens a control socket, as ``Engine/serveControl(at:)`` does.

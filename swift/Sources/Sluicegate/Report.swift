@@ -150,7 +150,7 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
 /// Who waits for whom: what stands still here, and in the processes that were asked. Its description
 /// is in words, the culprits first.
 public struct Explanation: Sendable, Hashable, CustomStringConvertible {
-  /// One stream that stands still.
+  /// One stream that stands still, or one request.
   public struct Standing: Codable, Sendable, Hashable {
     /// The process that says so.
     public let party: String
@@ -160,17 +160,32 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     public let cap: String
     /// `caller` or `handler`.
     public let side: String
-    /// The stream.
+    /// The stream; empty for a whole request, which waits in a queue or for a pool.
     public let stream: String
     /// `credit`, `room`, `unread`, `data`, `queue` or `pool`; the last two are of a whole request.
     public let waitsFor: String
     /// For how long, in milliseconds.
     public let sinceMilliseconds: UInt64
+    /// How many requests wait before it in a queue or for a pool.
+    public let ahead: UInt64
 
     enum CodingKeys: String, CodingKey {
-      case party, request, cap, side, stream
+      case party, request, cap, side, stream, ahead
       case waitsFor = "waits_for"
       case sinceMilliseconds = "since_ms"
+    }
+
+    /// Reads one as every language writes it; those that wait for no turn have none `ahead`.
+    public init(from decoder: any Decoder) throws {
+      let row = try decoder.container(keyedBy: CodingKeys.self)
+      party = try row.decode(String.self, forKey: .party)
+      request = try row.decode(String.self, forKey: .request)
+      cap = try row.decode(String.self, forKey: .cap)
+      side = try row.decode(String.self, forKey: .side)
+      stream = try row.decode(String.self, forKey: .stream)
+      waitsFor = try row.decode(String.self, forKey: .waitsFor)
+      sinceMilliseconds = try row.decode(UInt64.self, forKey: .sinceMilliseconds)
+      ahead = try row.decodeIfPresent(UInt64.self, forKey: .ahead) ?? 0
     }
   }
 

@@ -1374,6 +1374,222 @@ public func FfiConverterTypeCallCore_lower(_ value: CallCore) -> UInt64 {
 
 
 /**
+ * Decides which offered cap serves one that is asked for.
+ */
+public protocol CapMatcher: AnyObject, Sendable {
+
+    /**
+     * Whether `offered` serves a request for `asked`. Called by the threads of the switch, on several at
+     * once, with no lock of it held. It must not wait.
+     */
+    func serves(offered: String, asked: String)  -> Bool
+
+}
+/**
+ * Decides which offered cap serves one that is asked for.
+ */
+open class CapMatcherImpl: CapMatcher, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_capmatcher(self.handle, $0) }
+    }
+    // No primary constructor declared for this class.
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_capmatcher(handle, $0) }
+    }
+
+
+
+
+    /**
+     * Whether `offered` serves a request for `asked`. Called by the threads of the switch, on several at
+     * once, with no lock of it held. It must not wait.
+     */
+open func serves(offered: String, asked: String) -> Bool  {
+    return try!  FfiConverterBool.lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_capmatcher_serves(
+            self.uniffiCloneHandle(),
+        FfiConverterString.lower(offered),
+        FfiConverterString.lower(asked),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+
+// Put the implementation in a struct so we don't pollute the top-level namespace
+fileprivate struct UniffiCallbackInterfaceCapMatcher {
+
+    // Create the VTable using a series of closures.
+    // Swift automatically converts these into C callback functions.
+    //
+    // Store the vtable directly.
+    static let vtable: UniffiVTableCallbackInterfaceCapMatcher = UniffiVTableCallbackInterfaceCapMatcher(
+        uniffiFree: { (uniffiHandle: UInt64) -> () in
+            do {
+                try FfiConverterTypeCapMatcher.handleMap.remove(handle: uniffiHandle)
+            } catch {
+                print("Uniffi callback interface CapMatcher: handle missing in uniffiFree")
+            }
+        },
+        uniffiClone: { (uniffiHandle: UInt64) -> UInt64 in
+            do {
+                return try FfiConverterTypeCapMatcher.handleMap.clone(handle: uniffiHandle)
+            } catch {
+                fatalError("Uniffi callback interface CapMatcher: handle missing in uniffiClone")
+            }
+        },
+        serves: { (
+            uniffiHandle: UInt64,
+            offered: RustBuffer,
+            asked: RustBuffer,
+            uniffiOutReturn: UnsafeMutablePointer<Int8>,
+            uniffiCallStatus: UnsafeMutablePointer<RustCallStatus>
+        ) in
+            let makeCall = {
+                () throws -> Bool in
+                guard let uniffiObj = try? FfiConverterTypeCapMatcher.handleMap.get(handle: uniffiHandle) else {
+                    throw UniffiInternalError.unexpectedStaleHandle
+                }
+                return uniffiObj.serves(
+                     offered: try FfiConverterString.lift(offered),
+                     asked: try FfiConverterString.lift(asked)
+                )
+            }
+
+
+            let writeReturn = { uniffiOutReturn.pointee = FfiConverterBool.lower($0) }
+            uniffiTraitInterfaceCall(
+                callStatus: uniffiCallStatus,
+                makeCall: makeCall,
+                writeReturn: writeReturn
+            )
+        }
+    )
+
+    // Rust stores this pointer for future callback invocations, so it must live
+    // for the process lifetime (not just for the init function call).
+    //
+    // `nonisolated(unsafe)` is needed under Swift 6 strict concurrency.
+    // This is safe because the pointee is initialized once during static init
+    // and never mutated by either side of the FFI.  Its fields are C function pointers.
+    nonisolated(unsafe) static let vtablePtr: UnsafePointer<UniffiVTableCallbackInterfaceCapMatcher> = {
+        let ptr = UnsafeMutablePointer<UniffiVTableCallbackInterfaceCapMatcher>.allocate(capacity: 1)
+        ptr.initialize(to: vtable)
+        return UnsafePointer(ptr)
+    }()
+}
+
+private func uniffiCallbackInitCapMatcher() {
+    uniffi_sluicegate_swift_fn_init_callback_vtable_capmatcher(UniffiCallbackInterfaceCapMatcher.vtablePtr)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeCapMatcher: FfiConverter {
+    fileprivate static let handleMap = UniffiHandleMap<CapMatcher>()
+
+    typealias FfiType = UInt64
+    typealias SwiftType = CapMatcher
+
+    public static func lift(_ handle: UInt64) throws -> CapMatcher {
+        if ((handle & 1) == 0) {
+            // Rust-generated handle, construct a new class that uses the handle to implement the
+            // interface
+            return CapMatcherImpl(unsafeFromHandle: handle)
+        } else {
+            // Swift-generated handle, get the object from the handle map
+            return try handleMap.remove(handle: handle)
+        }
+    }
+
+    public static func lower(_ value: CapMatcher) -> UInt64 {
+         if let rustImpl = value as? CapMatcherImpl {
+             // Rust-implemented object.  Clone the handle and return it
+            return rustImpl.uniffiCloneHandle()
+         } else {
+            // Swift object, generate a new vtable handle and return that.
+            return handleMap.insert(obj: value)
+         }
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> CapMatcher {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: CapMatcher, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCapMatcher_lift(_ handle: UInt64) throws -> CapMatcher {
+    return try FfiConverterTypeCapMatcher.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeCapMatcher_lower(_ value: CapMatcher) -> UInt64 {
+    return FfiConverterTypeCapMatcher.lower(value)
+}
+
+
+
+
+
+
+/**
  * An error of Swift's, as a token that is this side's until it is dropped.
  */
 public protocol CauseCoreProtocol: AnyObject, Sendable {
@@ -2233,6 +2449,11 @@ public protocol EngineCoreProtocol: AnyObject, Sendable {
     func explain()  -> TextOp
 
     /**
+     * The next notice of what was lost, JSON.
+     */
+    func nextLoss()  -> TextOp
+
+    /**
      * The next stall notice, an explanation, JSON.
      */
     func nextStall()  -> TextOp
@@ -2357,6 +2578,18 @@ open func explain() -> TextOp  {
     return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_method_enginecore_explain(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+open func nextLoss() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_enginecore_next_loss(
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
@@ -4210,9 +4443,19 @@ public protocol HostCoreProtocol: AnyObject, Sendable {
     func join(address: String)  -> UnitOp
 
     /**
+     * Joins a switch over two file descriptors, owned from now on.
+     */
+    func joinOver(reading: Int32, writing: Int32)  -> UnitOp
+
+    /**
      * Waits until it is no longer connected to its switch.
      */
     func left()  -> ReasonOp
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+    func nextLoss()  -> TextOp
 
     /**
      * The processes of the cartridges that run now.
@@ -4408,12 +4651,38 @@ open func join(address: String) -> UnitOp  {
 }
 
     /**
+     * Joins a switch over two file descriptors, owned from now on.
+     */
+open func joinOver(reading: Int32, writing: Int32) -> UnitOp  {
+    return try!  FfiConverterTypeUnitOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_join_over(
+            self.uniffiCloneHandle(),
+        FfiConverterInt32.lower(reading),
+        FfiConverterInt32.lower(writing),uniffiCallStatus
+    )
+})
+}
+
+    /**
      * Waits until it is no longer connected to its switch.
      */
 open func left() -> ReasonOp  {
     return try!  FfiConverterTypeReasonOp_lift(try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_method_hostcore_left(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+open func nextLoss() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_hostcore_next_loss(
             self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
@@ -6288,6 +6557,146 @@ public func FfiConverterTypeKillSwitchCore_lift(_ handle: UInt64) throws -> Kill
 #endif
 public func FfiConverterTypeKillSwitchCore_lower(_ value: KillSwitchCore) -> UInt64 {
     return FfiConverterTypeKillSwitchCore.lower(value)
+}
+
+
+
+
+
+
+/**
+ * Collects what a cartridge loses, over all of its sessions.
+ */
+public protocol LossesCoreProtocol: AnyObject, Sendable {
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+    func next()  -> TextOp
+
+}
+/**
+ * Collects what a cartridge loses, over all of its sessions.
+ */
+open class LossesCore: LossesCoreProtocol, @unchecked Sendable {
+    fileprivate let handle: UInt64
+
+    /// Used to instantiate a [FFIObject] without an actual handle, for fakes in tests, mostly.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public struct NoHandle {
+        public init() {}
+    }
+
+    // TODO: We'd like this to be `private` but for Swifty reasons,
+    // we can't implement `FfiConverter` without making this `required` and we can't
+    // make it `required` without making it `public`.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    required public init(unsafeFromHandle handle: UInt64) {
+        self.handle = handle
+    }
+
+    // This constructor can be used to instantiate a fake object.
+    // - Parameter noHandle: Placeholder value so we can have a constructor separate from the default empty one that may be implemented for classes extending [FFIObject].
+    //
+    // - Warning:
+    //     Any object instantiated with this constructor cannot be passed to an actual Rust-backed object. Since there isn't a backing handle the FFI lower functions will crash.
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public init(noHandle: NoHandle) {
+        self.handle = 0
+    }
+
+#if swift(>=5.8)
+    @_documentation(visibility: private)
+#endif
+    public func uniffiCloneHandle() -> UInt64 {
+        return try! rustCall { uniffi_sluicegate_swift_fn_clone_lossescore(self.handle, $0) }
+    }
+    /**
+     * One that has heard of nothing.
+     */
+public convenience init() {
+    let handle =
+        try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_constructor_lossescore_new(uniffiCallStatus
+    )
+}
+    self.init(unsafeFromHandle: handle)
+}
+
+    deinit {
+        if handle == 0 {
+            // Mock objects have handle=0 don't try to free them
+            return
+        }
+
+        try! rustCall { uniffi_sluicegate_swift_fn_free_lossescore(handle, $0) }
+    }
+
+
+
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+open func next() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_lossescore_next(
+            self.uniffiCloneHandle(),uniffiCallStatus
+    )
+})
+}
+
+
+
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeLossesCore: FfiConverter {
+    typealias FfiType = UInt64
+    typealias SwiftType = LossesCore
+
+    public static func lift(_ handle: UInt64) throws -> LossesCore {
+        return LossesCore(unsafeFromHandle: handle)
+    }
+
+    public static func lower(_ value: LossesCore) -> UInt64 {
+        return value.uniffiCloneHandle()
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> LossesCore {
+        let handle: UInt64 = try readInt(&buf)
+        return try lift(handle)
+    }
+
+    public static func write(_ value: LossesCore, into buf: inout [UInt8]) {
+        writeInt(&buf, lower(value))
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeLossesCore_lift(_ handle: UInt64) throws -> LossesCore {
+    return try FfiConverterTypeLossesCore.lift(handle)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeLossesCore_lower(_ value: LossesCore) -> UInt64 {
+    return FfiConverterTypeLossesCore.lower(value)
 }
 
 
@@ -12333,6 +12742,11 @@ public protocol SwitchCoreProtocol: AnyObject, Sendable {
     func listen(address: String) throws  -> String
 
     /**
+     * The next notice of what was lost, JSON.
+     */
+    func nextLoss()  -> TextOp
+
+    /**
      * Opens a control socket.
      *
      * # Errors
@@ -12399,14 +12813,12 @@ open class SwitchCore: SwitchCoreProtocol, @unchecked Sendable {
     /**
      * A switch that nobody is connected to.
      */
-public convenience init(limits: LimitFacts, policy: PolicyFacts, joinNanos: UInt64) {
+public convenience init(facts: SwitchFacts) {
     let handle =
         try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_constructor_switchcore_new(
-        FfiConverterTypeLimitFacts_lower(limits),
-        FfiConverterTypePolicyFacts_lower(policy),
-        FfiConverterUInt64.lower(joinNanos),uniffiCallStatus
+        FfiConverterTypeSwitchFacts_lower(facts),uniffiCallStatus
     )
 }
     self.init(unsafeFromHandle: handle)
@@ -12499,6 +12911,18 @@ open func listen(address: String)throws  -> String  {
     uniffi_sluicegate_swift_fn_method_switchcore_listen(
             self.uniffiCloneHandle(),
         FfiConverterString.lower(address),uniffiCallStatus
+    )
+})
+}
+
+    /**
+     * The next notice of what was lost, JSON.
+     */
+open func nextLoss() -> TextOp  {
+    return try!  FfiConverterTypeTextOp_lift(try! rustCall() {
+        uniffiCallStatus in
+    uniffi_sluicegate_swift_fn_method_switchcore_next_loss(
+            self.uniffiCloneHandle(),uniffiCallStatus
     )
 })
 }
@@ -13983,6 +14407,10 @@ public struct EngineFacts: Equatable, Hashable {
      */
     public var stallNanos: UInt64?
     /**
+     * Warnings of what was lost are not written to stderr.
+     */
+    public var quietLosses: Bool
+    /**
      * A cartridge may call the caps of the cartridges of this engine.
      */
     public var peerCalls: Bool
@@ -14016,6 +14444,9 @@ public struct EngineFacts: Equatable, Hashable {
          * Nanoseconds that a stream may stand still before there is a notice; absent: there are none.
          */stallNanos: UInt64?,
         /**
+         * Warnings of what was lost are not written to stderr.
+         */quietLosses: Bool,
+        /**
          * A cartridge may call the caps of the cartridges of this engine.
          */peerCalls: Bool,
         /**
@@ -14028,6 +14459,7 @@ public struct EngineFacts: Equatable, Hashable {
         self.heartbeatNanos = heartbeatNanos
         self.patienceNanos = patienceNanos
         self.stallNanos = stallNanos
+        self.quietLosses = quietLosses
         self.peerCalls = peerCalls
         self.`protocol` = `protocol`
     }
@@ -14055,6 +14487,7 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
                 heartbeatNanos: FfiConverterOptionUInt64.read(from: &buf),
                 patienceNanos: FfiConverterUInt64.read(from: &buf),
                 stallNanos: FfiConverterOptionUInt64.read(from: &buf),
+                quietLosses: FfiConverterBool.read(from: &buf),
                 peerCalls: FfiConverterBool.read(from: &buf),
                 protocol: FfiConverterTypeProtocolFacts.read(from: &buf)
         )
@@ -14068,6 +14501,7 @@ public struct FfiConverterTypeEngineFacts: FfiConverterRustBuffer {
         FfiConverterOptionUInt64.write(value.heartbeatNanos, into: &buf)
         FfiConverterUInt64.write(value.patienceNanos, into: &buf)
         FfiConverterOptionUInt64.write(value.stallNanos, into: &buf)
+        FfiConverterBool.write(value.quietLosses, into: &buf)
         FfiConverterBool.write(value.peerCalls, into: &buf)
         FfiConverterTypeProtocolFacts.write(value.`protocol`, into: &buf)
     }
@@ -15481,6 +15915,105 @@ public func FfiConverterTypeStreamFigures_lift(_ buf: RustBuffer) throws -> Stre
 #endif
 public func FfiConverterTypeStreamFigures_lower(_ value: StreamFigures) -> RustBuffer {
     return FfiConverterTypeStreamFigures.lower(value)
+}
+
+
+/**
+ * How a switch works.
+ */
+public struct SwitchFacts {
+    /**
+     * What is proposed to callers.
+     */
+    public var limits: LimitFacts
+    /**
+     * What hosts are told.
+     */
+    public var policy: PolicyFacts
+    /**
+     * Nanoseconds that a newcomer may take to prove who it is.
+     */
+    public var joinNanos: UInt64
+    /**
+     * Warnings of what was lost are not written to stderr.
+     */
+    public var quietLosses: Bool
+    /**
+     * Which cap serves another; absent: one with the same tags.
+     */
+    public var matcher: CapMatcher?
+
+    // Default memberwise initializers are never public by default, so we
+    // declare one manually.
+    public init(
+        /**
+         * What is proposed to callers.
+         */limits: LimitFacts,
+        /**
+         * What hosts are told.
+         */policy: PolicyFacts,
+        /**
+         * Nanoseconds that a newcomer may take to prove who it is.
+         */joinNanos: UInt64,
+        /**
+         * Warnings of what was lost are not written to stderr.
+         */quietLosses: Bool,
+        /**
+         * Which cap serves another; absent: one with the same tags.
+         */matcher: CapMatcher?) {
+        self.limits = limits
+        self.policy = policy
+        self.joinNanos = joinNanos
+        self.quietLosses = quietLosses
+        self.matcher = matcher
+    }
+
+
+
+
+}
+
+#if compiler(>=6)
+extension SwitchFacts: Sendable {}
+#endif
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public struct FfiConverterTypeSwitchFacts: FfiConverterRustBuffer {
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwitchFacts {
+        return
+            try SwitchFacts(
+                limits: FfiConverterTypeLimitFacts.read(from: &buf),
+                policy: FfiConverterTypePolicyFacts.read(from: &buf),
+                joinNanos: FfiConverterUInt64.read(from: &buf),
+                quietLosses: FfiConverterBool.read(from: &buf),
+                matcher: FfiConverterOptionTypeCapMatcher.read(from: &buf)
+        )
+    }
+
+    public static func write(_ value: SwitchFacts, into buf: inout [UInt8]) {
+        FfiConverterTypeLimitFacts.write(value.limits, into: &buf)
+        FfiConverterTypePolicyFacts.write(value.policy, into: &buf)
+        FfiConverterUInt64.write(value.joinNanos, into: &buf)
+        FfiConverterBool.write(value.quietLosses, into: &buf)
+        FfiConverterOptionTypeCapMatcher.write(value.matcher, into: &buf)
+    }
+}
+
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSwitchFacts_lift(_ buf: RustBuffer) throws -> SwitchFacts {
+    return try FfiConverterTypeSwitchFacts.lift(buf)
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
+public func FfiConverterTypeSwitchFacts_lower(_ value: SwitchFacts) -> RustBuffer {
+    return FfiConverterTypeSwitchFacts.lower(value)
 }
 
 
@@ -17249,6 +17782,30 @@ fileprivate struct FfiConverterOptionData: FfiConverterRustBuffer {
 #if swift(>=5.8)
 @_documentation(visibility: private)
 #endif
+fileprivate struct FfiConverterOptionTypeCapMatcher: FfiConverterRustBuffer {
+    typealias SwiftType = CapMatcher?
+
+    public static func write(_ value: SwiftType, into buf: inout [UInt8]) {
+        guard let value = value else {
+            writeInt(&buf, Int8(0))
+            return
+        }
+        writeInt(&buf, Int8(1))
+        FfiConverterTypeCapMatcher.write(value, into: &buf)
+    }
+
+    public static func read(from buf: inout (data: Data, offset: Data.Index)) throws -> SwiftType {
+        switch try readInt(&buf) as Int8 {
+        case 0: return nil
+        case 1: return try FfiConverterTypeCapMatcher.read(from: &buf)
+        default: throw UniffiInternalError.unexpectedOptionalTag
+        }
+    }
+}
+
+#if swift(>=5.8)
+@_documentation(visibility: private)
+#endif
 fileprivate struct FfiConverterOptionTypeCauseCore: FfiConverterRustBuffer {
     typealias SwiftType = CauseCore?
 
@@ -17894,26 +18451,31 @@ public func manifestJson(declared: CartridgeDeclaration) -> String  {
 })
 }
 /**
- * Makes the handshake on two file descriptors, which are closed when the session ends.
+ * Makes the handshake on two file descriptors, which are closed when the session ends. `losses`
+ * collects what is lost.
  */
-public func serveDescriptors(declared: CartridgeDeclaration, reading: Int32, writing: Int32) -> SessionOp  {
+public func serveDescriptors(declared: CartridgeDeclaration, losses: LossesCore, quietLosses: Bool, reading: Int32, writing: Int32) -> SessionOp  {
     return try!  FfiConverterTypeSessionOp_lift(try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_serve_descriptors(
         FfiConverterTypeCartridgeDeclaration_lower(declared),
+        FfiConverterTypeLossesCore_lower(losses),
+        FfiConverterBool.lower(quietLosses),
         FfiConverterInt32.lower(reading),
         FfiConverterInt32.lower(writing),uniffiCallStatus
     )
 })
 }
 /**
- * Makes the handshake on stdin and stdout.
+ * Makes the handshake on stdin and stdout. `losses` collects what is lost.
  */
-public func serveStdio(declared: CartridgeDeclaration) -> SessionOp  {
+public func serveStdio(declared: CartridgeDeclaration, losses: LossesCore, quietLosses: Bool) -> SessionOp  {
     return try!  FfiConverterTypeSessionOp_lift(try! rustCall() {
         uniffiCallStatus in
     uniffi_sluicegate_swift_fn_func_serve_stdio(
-        FfiConverterTypeCartridgeDeclaration_lower(declared),uniffiCallStatus
+        FfiConverterTypeCartridgeDeclaration_lower(declared),
+        FfiConverterTypeLossesCore_lower(losses),
+        FfiConverterBool.lower(quietLosses),uniffiCallStatus
     )
 })
 }
@@ -18871,10 +19433,10 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_func_manifest_json() != 26072) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_serve_descriptors() != 64910) {
+    if (uniffi_sluicegate_swift_checksum_func_serve_descriptors() != 24546) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_func_serve_stdio() != 31181) {
+    if (uniffi_sluicegate_swift_checksum_func_serve_stdio() != 32144) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_func_forward_stream() != 9494) {
@@ -19196,6 +19758,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_enginecore_explain() != 45391) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_enginecore_next_loss() != 55467) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_enginecore_next_stall() != 20675) {
@@ -19618,6 +20183,12 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_itemsop_size() != 31527) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_capmatcher_serves() != 41338) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_lossescore_next() != 59416) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_countop_attempt() != 14679) {
         return InitializationResult.apiChecksumMismatch
     }
@@ -19702,7 +20273,13 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_method_hostcore_join() != 58979) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_join_over() != 23836) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_method_hostcore_left() != 3012) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_hostcore_next_loss() != 28465) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_hostcore_pids() != 10921) {
@@ -19736,6 +20313,9 @@ private let initializationResult: InitializationResult = {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_switchcore_listen() != 12524) {
+        return InitializationResult.apiChecksumMismatch
+    }
+    if (uniffi_sluicegate_swift_checksum_method_switchcore_next_loss() != 58757) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_method_switchcore_serve_control() != 13159) {
@@ -19897,10 +20477,13 @@ private let initializationResult: InitializationResult = {
     if (uniffi_sluicegate_swift_checksum_constructor_gatecore_new() != 33796) {
         return InitializationResult.apiChecksumMismatch
     }
+    if (uniffi_sluicegate_swift_checksum_constructor_lossescore_new() != 9205) {
+        return InitializationResult.apiChecksumMismatch
+    }
     if (uniffi_sluicegate_swift_checksum_constructor_hostcore_new() != 20956) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_sluicegate_swift_checksum_constructor_switchcore_new() != 62781) {
+    if (uniffi_sluicegate_swift_checksum_constructor_switchcore_new() != 51580) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_sluicegate_swift_checksum_constructor_routercore_new() != 57962) {
@@ -19915,6 +20498,7 @@ private let initializationResult: InitializationResult = {
 
     uniffiCallbackInitBegins()
     uniffiCallbackInitBell()
+    uniffiCallbackInitCapMatcher()
     uniffiCallbackInitFetcher()
     uniffiCallbackInitFunction()
     uniffiCallbackInitGenerators()

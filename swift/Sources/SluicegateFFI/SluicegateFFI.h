@@ -339,6 +339,13 @@ typedef void (*UniffiCallbackInterfaceSendingMethod0)(uint64_t, uint64_t, RustBu
     );
 
 #endif
+#ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_CAP_MATCHER_METHOD0
+#define UNIFFI_FFIDEF_CALLBACK_INTERFACE_CAP_MATCHER_METHOD0
+typedef void (*UniffiCallbackInterfaceCapMatcherMethod0)(uint64_t, RustBuffer, RustBuffer, int8_t* _Nonnull,
+        RustCallStatus *_Nonnull uniffiCallStatus
+    );
+
+#endif
 #ifndef UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
 #define UNIFFI_FFIDEF_CALLBACK_INTERFACE_KEEPER_METHOD0
 typedef void (*UniffiCallbackInterfaceKeeperMethod0)(uint64_t, uint64_t, void* _Nonnull,
@@ -454,6 +461,15 @@ typedef struct UniffiVTableCallbackInterfaceSending {
     UniffiCallbackInterfaceClone _Nonnull uniffiClone;
     UniffiCallbackInterfaceSendingMethod0 _Nonnull send;
 } UniffiVTableCallbackInterfaceSending;
+
+#endif
+#ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_CAP_MATCHER
+#define UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_CAP_MATCHER
+typedef struct UniffiVTableCallbackInterfaceCapMatcher {
+    UniffiCallbackInterfaceFree _Nonnull uniffiFree;
+    UniffiCallbackInterfaceClone _Nonnull uniffiClone;
+    UniffiCallbackInterfaceCapMatcherMethod0 _Nonnull serves;
+} UniffiVTableCallbackInterfaceCapMatcher;
 
 #endif
 #ifndef UNIFFI_FFIDEF_V_TABLE_CALLBACK_INTERFACE_KEEPER
@@ -728,6 +744,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_enginecore_close(uint64_t ptr, RustCa
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ENGINECORE_EXPLAIN
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ENGINECORE_EXPLAIN
 uint64_t uniffi_sluicegate_swift_fn_method_enginecore_explain(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ENGINECORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ENGINECORE_NEXT_LOSS
+uint64_t uniffi_sluicegate_swift_fn_method_enginecore_next_loss(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_ENGINECORE_NEXT_STALL
@@ -1866,6 +1887,47 @@ int8_t uniffi_sluicegate_swift_fn_method_itemsop_poll(uint64_t ptr, uint64_t bel
 uint64_t uniffi_sluicegate_swift_fn_method_itemsop_size(uint64_t ptr, uint64_t index, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAPMATCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_CAPMATCHER
+uint64_t uniffi_sluicegate_swift_fn_clone_capmatcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAPMATCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_CAPMATCHER
+void uniffi_sluicegate_swift_fn_free_capmatcher(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_CAPMATCHER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_INIT_CALLBACK_VTABLE_CAPMATCHER
+void uniffi_sluicegate_swift_fn_init_callback_vtable_capmatcher(const UniffiVTableCallbackInterfaceCapMatcher* _Nonnull vtable
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAPMATCHER_SERVES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_CAPMATCHER_SERVES
+int8_t uniffi_sluicegate_swift_fn_method_capmatcher_serves(uint64_t ptr, RustBuffer offered, RustBuffer asked, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_LOSSESCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_LOSSESCORE
+uint64_t uniffi_sluicegate_swift_fn_clone_lossescore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_LOSSESCORE
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FREE_LOSSESCORE
+void uniffi_sluicegate_swift_fn_free_lossescore(uint64_t handle, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_LOSSESCORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_LOSSESCORE_NEW
+uint64_t uniffi_sluicegate_swift_fn_constructor_lossescore_new(RustCallStatus *_Nonnull out_status
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_LOSSESCORE_NEXT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_LOSSESCORE_NEXT
+uint64_t uniffi_sluicegate_swift_fn_method_lossescore_next(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COUNTOP
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CLONE_COUNTOP
 uint64_t uniffi_sluicegate_swift_fn_clone_countop(uint64_t handle, RustCallStatus *_Nonnull out_status
@@ -2061,9 +2123,19 @@ uint64_t uniffi_sluicegate_swift_fn_method_hostcore_explain(uint64_t ptr, RustCa
 uint64_t uniffi_sluicegate_swift_fn_method_hostcore_join(uint64_t ptr, RustBuffer address, RustCallStatus *_Nonnull out_status
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_JOIN_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_JOIN_OVER
+uint64_t uniffi_sluicegate_swift_fn_method_hostcore_join_over(uint64_t ptr, int32_t reading, int32_t writing, RustCallStatus *_Nonnull out_status
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_LEFT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_LEFT
 uint64_t uniffi_sluicegate_swift_fn_method_hostcore_left(uint64_t ptr, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_NEXT_LOSS
+uint64_t uniffi_sluicegate_swift_fn_method_hostcore_next_loss(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_HOSTCORE_PIDS
@@ -2103,7 +2175,7 @@ void uniffi_sluicegate_swift_fn_free_switchcore(uint64_t handle, RustCallStatus 
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SWITCHCORE_NEW
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_CONSTRUCTOR_SWITCHCORE_NEW
-uint64_t uniffi_sluicegate_swift_fn_constructor_switchcore_new(RustBuffer limits, RustBuffer policy, uint64_t join_nanos, RustCallStatus *_Nonnull out_status
+uint64_t uniffi_sluicegate_swift_fn_constructor_switchcore_new(RustBuffer facts, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_ATTACH
@@ -2134,6 +2206,11 @@ uint64_t uniffi_sluicegate_swift_fn_method_switchcore_explain(uint64_t ptr, Rust
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_LISTEN
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_LISTEN
 RustBuffer uniffi_sluicegate_swift_fn_method_switchcore_listen(uint64_t ptr, RustBuffer address, RustCallStatus *_Nonnull out_status
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_NEXT_LOSS
+uint64_t uniffi_sluicegate_swift_fn_method_switchcore_next_loss(uint64_t ptr, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_METHOD_SWITCHCORE_SERVE_CONTROL
@@ -2479,12 +2556,12 @@ RustBuffer uniffi_sluicegate_swift_fn_func_manifest_json(RustBuffer declared, Ru
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SERVE_DESCRIPTORS
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SERVE_DESCRIPTORS
-uint64_t uniffi_sluicegate_swift_fn_func_serve_descriptors(RustBuffer declared, int32_t reading, int32_t writing, RustCallStatus *_Nonnull out_status
+uint64_t uniffi_sluicegate_swift_fn_func_serve_descriptors(RustBuffer declared, uint64_t losses, int8_t quiet_losses, int32_t reading, int32_t writing, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SERVE_STDIO
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_SERVE_STDIO
-uint64_t uniffi_sluicegate_swift_fn_func_serve_stdio(RustBuffer declared, RustCallStatus *_Nonnull out_status
+uint64_t uniffi_sluicegate_swift_fn_func_serve_stdio(RustBuffer declared, uint64_t losses, int8_t quiet_losses, RustCallStatus *_Nonnull out_status
 );
 #endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_FN_FUNC_FORWARD_STREAM
@@ -3779,6 +3856,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_enginecore_explain(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ENGINECORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ENGINECORE_NEXT_LOSS
+uint16_t uniffi_sluicegate_swift_checksum_method_enginecore_next_loss(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ENGINECORE_NEXT_STALL
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_ENGINECORE_NEXT_STALL
 uint16_t uniffi_sluicegate_swift_checksum_method_enginecore_next_stall(void
@@ -4619,6 +4702,18 @@ uint16_t uniffi_sluicegate_swift_checksum_method_itemsop_size(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAPMATCHER_SERVES
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_CAPMATCHER_SERVES
+uint16_t uniffi_sluicegate_swift_checksum_method_capmatcher_serves(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_LOSSESCORE_NEXT
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_LOSSESCORE_NEXT
+uint16_t uniffi_sluicegate_swift_checksum_method_lossescore_next(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COUNTOP_ATTEMPT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_COUNTOP_ATTEMPT
 uint16_t uniffi_sluicegate_swift_checksum_method_countop_attempt(void
@@ -4787,9 +4882,21 @@ uint16_t uniffi_sluicegate_swift_checksum_method_hostcore_join(void
 
 );
 #endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_JOIN_OVER
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_JOIN_OVER
+uint16_t uniffi_sluicegate_swift_checksum_method_hostcore_join_over(void
+
+);
+#endif
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_LEFT
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_LEFT
 uint16_t uniffi_sluicegate_swift_checksum_method_hostcore_left(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_HOSTCORE_NEXT_LOSS
+uint16_t uniffi_sluicegate_swift_checksum_method_hostcore_next_loss(void
 
 );
 #endif
@@ -4856,6 +4963,12 @@ uint16_t uniffi_sluicegate_swift_checksum_method_switchcore_explain(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SWITCHCORE_LISTEN
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SWITCHCORE_LISTEN
 uint16_t uniffi_sluicegate_swift_checksum_method_switchcore_listen(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SWITCHCORE_NEXT_LOSS
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_METHOD_SWITCHCORE_NEXT_LOSS
+uint16_t uniffi_sluicegate_swift_checksum_method_switchcore_next_loss(void
 
 );
 #endif
@@ -5174,6 +5287,12 @@ uint16_t uniffi_sluicegate_swift_checksum_constructor_shufflecore_new(void
 #ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_GATECORE_NEW
 #define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_GATECORE_NEW
 uint16_t uniffi_sluicegate_swift_checksum_constructor_gatecore_new(void
+
+);
+#endif
+#ifndef UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_LOSSESCORE_NEW
+#define UNIFFI_FFIDEF_UNIFFI_SLUICEGATE_SWIFT_CHECKSUM_CONSTRUCTOR_LOSSESCORE_NEW
+uint16_t uniffi_sluicegate_swift_checksum_constructor_lossescore_new(void
 
 );
 #endif

@@ -53,6 +53,40 @@ final class RelayTests: XCTestCase {
     }
   }
 
+  func testAMatcherSaysWhichCapServes() async throws {
+    let cap = "cap:nothing;in=media:blob;out=media:blob"
+    var cartridge = Cartridge(name: "nothing", version: "1")
+    cartridge.handle(Cap(cap)) { _ in }
+    let serves = cartridge
+    try await watched {
+      let (toCartridge, toHost) = (try pipe(), try pipe())
+      let (toSwitch, fromSwitch) = (try pipe(), try pipe())
+      let running = Task {
+        try await serves.run(reading: toCartridge.reading, writing: toHost.writing)
+      }
+      let relay = Switch(quietLosses: true) { offered, asked in
+        asked == offered + ";more=yes"
+      }
+      let host = try Host()
+      try await host.attach("nothing", reading: toHost.reading, writing: toCartridge.writing)
+      async let joined: Void = relay.attach(
+        "host", reading: toSwitch.reading, writing: fromSwitch.writing)
+      try await host.join(reading: fromSwitch.reading, writing: toSwitch.writing)
+      try await joined
+      await until { relay.caps.contains(cap) }
+      let engine = Engine()
+      let peer = try await relay.caller(engine)
+      let end = try await peer.call(cap + ";more=yes").wait()
+      XCTAssertEqual(end.exitCode, 0)
+      let refused = await kind { _ = try await peer.call(cap).wait() }
+      XCTAssertEqual(refused, .noHandler)
+      relay.close()
+      host.close()
+      await engine.close()
+      _ = await running.result
+    }
+  }
+
   func testASwitchThatIsNotThere() async throws {
     try await watched {
       let host = try Host()

@@ -77,6 +77,15 @@ final class ReportTests: XCTestCase {
     }
   }
 
+  func testHowManyWaitBeforeARequestIsTold() throws {
+    let row = #""party":"a","request":"1","cap":"cap:x","side":"handler","stream":"""#
+    let json = """
+      {"standing":[{\(row),"waits_for":"queue","since_ms":5,"ahead":3},\
+      {\(row),"waits_for":"pool","since_ms":5}],"silent":[],"culprits":[]}
+      """
+    XCTAssertEqual(try Explanation(json: json).standing.map(\.ahead), [3, 0])
+  }
+
   func testWhatIsNoExplanationIsMalformed() async {
     let wrong = await kind { _ = try Explanation(json: "out of paper") }
     XCTAssertEqual(wrong, .malformed)

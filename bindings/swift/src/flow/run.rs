@@ -1,9 +1,11 @@
 //! What runs: scopes, and what a run yields.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::flow::{Manual, Offer, Outlet, Scope, Switch};
+use sluicegate::link::offload;
 use sluicegate::{Error, ErrorKind};
 
 use super::blueprint::GraphCore;
@@ -14,7 +16,6 @@ use super::promise::{CompletionCore, ElementsOp};
 use crate::engine::EngineCore;
 use crate::error::{Failure, Fault};
 use crate::guard::{guard, quiet};
-use crate::offload::offload;
 use crate::op::{UnitOp, taking};
 use crate::sync::Mutex;
 
@@ -149,9 +150,17 @@ impl ScopeCore {
     /// Stops everything, on a thread of its own; answers when it has stopped.
     pub fn shutdown(&self, limit_micros: u64) -> Arc<UnitOp> {
         let scope = self.get();
-        UnitOp::start(offload("scope", move || {
+        let mut stopping = Box::pin(offload("scope", move || {
             scope?.shutdown(Duration::from_micros(limit_micros))
-        }))
+        }));
+        // It begins now, also for a task that does not wait.
+        let begun = stopping.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        UnitOp::start(async move {
+            match begun {
+                Poll::Ready(answer) => answer,
+                Poll::Pending => stopping.await,
+            }
+        })
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use sluicegate::Error;
 use sluicegate::flow::testkit::{Faults, Seed, Shuffle, seed};
+use sluicegate::link::offload;
 
 use crate::engine::{EngineCore, PeerCore, PeerOp};
 use crate::error::Failure;
 use crate::guard::guard;
-use crate::offload::offload;
 use crate::transport::files;
 
 /// Core's shuffle: transports whose reads and writes change places.
