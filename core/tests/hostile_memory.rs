@@ -148,6 +148,34 @@ fn a_flood_of_logs_is_bounded() {
     });
 }
 
+/// HZ-C12: the parts of an item that nobody can read yet hold no more than they are, whatever came in their
+/// frames beside them.
+#[test]
+fn hz_c12_small_parts_in_large_frames_hold_little() {
+    const PARTS: u64 = 2000;
+    bounded("small parts", 64 * MIB, |look| {
+        let (mut raw, running) = Raw::host(Cap::new(ECHO), ECHO, limits(4, 64), |request| {
+            block_on(request.cancelled(), Deadline::NEVER)?;
+            Ok(())
+        });
+        raw.req(1, ECHO);
+        raw.send(&Frame::stream_start(1_u64.into(), None, "in", "media:items").with_sequence(true));
+        let head = vec![0x5a, 0, 0, 0xff, 0xff]; // a byte string of 64 KiB begins
+        raw.send(&Frame::chunk(1_u64.into(), None, "in", 0, head.into()));
+        let padding = Value::Map(vec![("padding".into(), "x".repeat(128 * 1024).into())]);
+        for index in 1..PARTS {
+            let mut chunk = Frame::chunk(1_u64.into(), None, "in", index, vec![7].into());
+            chunk.meta = Some(padding.clone());
+            raw.send(&chunk);
+        }
+        let given: u64 = raw.settle().iter().filter_map(|frame| frame.credit).sum();
+        assert_eq!(given, PARTS, "L10: each is given back at once");
+        look();
+        raw.hang_up();
+        let _ = running.join().expect("no panic"); // its host is gone
+    });
+}
+
 /// HZ-C12: a length prefix is not believed.
 #[test]
 fn hz_c12_a_length_is_not_believed() {

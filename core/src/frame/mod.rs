@@ -10,6 +10,7 @@
 //! | `id`, `kind` | [`MessageId`], [`FlowKey`]; [`FrameType`] and the other closed vocabularies |
 //! | `value`, `cbor` | [`Value`]: owned CBOR; heads and well-formedness below it |
 //! | `codec`, `error` | [`encode_parts`], [`decode`]; why they refuse |
+//! | `held` | what a frame holds in memory |
 //! | `limits` | [`Limits`]; cutting a byte stream into bodies |
 //! | `checksum` | [`fnv1a64`] |
 //! | `order` | numbering, reordering, the writer's terminal gate |
@@ -30,6 +31,7 @@ mod cbor;
 mod checksum;
 mod codec;
 mod error;
+mod held;
 mod id;
 mod kind;
 mod limits;

@@ -225,7 +225,7 @@ impl Lanes {
     /// bounded by the window of its stream (L11), which whoever passes it on has looked after.
     pub(crate) fn passed_chunk(&self, frame: Frame) -> Result<(), Reason> {
         self.push_unless(false, |queue| {
-            let weight = cost(frame.payload.as_ref().map_or(0, bytes::Bytes::len));
+            let weight = cost(frame.held());
             queue.transit.enter_chunk(&frame, weight);
             queue.flow.push_back(Queued { frame, cost: 0, whose: Whose::Windowed(weight) });
         })

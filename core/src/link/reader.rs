@@ -13,7 +13,8 @@ const READ_AHEAD: usize = 64 * 1024;
 /// What is allocated on the word of a length prefix alone, in bytes. Larger bodies grow as they come.
 const TRUSTED: usize = 1024 * 1024;
 
-/// Reads frames from any [`Read`], one at a time. The payload of a frame borrows its buffer.
+/// Reads frames from any [`Read`], one at a time. The payload of a frame borrows its buffer, unless it is too
+/// small a part of it.
 pub struct FrameReader<R> {
     inner: BufReader<R>,
     max_frame: u64,
@@ -65,15 +66,30 @@ impl<R: Read> FrameReader<R> {
         }
         let length = frame::check_length(u32::from_be_bytes(prefix), self.max_frame)
             .map_err(|error| explain_text(error.into(), prefix))?;
-        let mut body = Vec::with_capacity(length.min(TRUSTED));
-        let limit = u64::try_from(length).unwrap_or(u64::MAX);
-        self.inner.by_ref().take(limit).read_to_end(&mut body).map_err(|e| io_error(&e))?;
+        let body = self.body(length)?;
         if body.len() < length {
             return Err(truncated(body.len(), length, "body"));
         }
-        let frame = frame::decode_with(Bytes::from(body), versions)?;
+        let mut frame = frame::decode_with(Bytes::from(body), versions)?;
+        frame.let_go_of_body(length);
         trace::received(&frame);
         Ok(Some(frame))
+    }
+
+    /// A body of `length` bytes, or as much of it as comes. No more is reserved than that, and never more
+    /// than twice what has come.
+    fn body(&mut self, length: usize) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        while body.len() < length {
+            let more = (length - body.len()).min(body.len().max(TRUSTED));
+            body.reserve_exact(more);
+            let limit = u64::try_from(more).unwrap_or(u64::MAX);
+            let came = self.inner.by_ref().take(limit).read_to_end(&mut body);
+            if came.map_err(|e| io_error(&e))? < more {
+                break;
+            }
+        }
+        Ok(body)
     }
 
     /// Fills `buffer` as far as the stream goes.

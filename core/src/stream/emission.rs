@@ -46,7 +46,8 @@ impl OutputCore {
     async fn send_chunk(&self, fragment: Fragment, meta: Option<Value>) -> Result<(), Error> {
         self.wire.check_size(fragment.payload.len(), meta.as_ref())?;
         let credit = self.credit().await?;
-        let length = fragment.payload.len();
+        let beside = meta.as_ref().map_or(0, Value::held);
+        let length = fragment.payload.len().saturating_add(beside);
         let room = match self.wire.lanes.try_room(length)? {
             Some(room) => room,
             None => {
@@ -108,14 +109,12 @@ impl OutputCore {
     /// Sends what is held and `data` behind it, cut at `max_chunk`.
     async fn send_bytes(&self, data: &[u8]) -> Result<(), Error> {
         let mut batch = Batch::begin(self);
-        let joined;
-        let all = if batch.held.is_empty() {
-            data
-        } else {
-            joined = [&batch.held[..], data].concat();
-            &joined
-        };
-        for piece in all.chunks(self.max_chunk()) {
+        // Only what is held, and what fills its last chunk, is copied: `data` may be of any size.
+        let most = self.max_chunk();
+        let held = batch.held.len();
+        let (fill, rest) = data.split_at(data.len().min(held.next_multiple_of(most) - held));
+        let first = [&batch.held[..], fill].concat();
+        for piece in first.chunks(most).chain(rest.chunks(most)) {
             self.send_payload(encode_bytes(piece), None).await?;
             batch.sent(piece.len());
         }
