@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sluicegate::feed::{Feed, FeedOptions};
 use sluicegate::flow::{Flow, Scope, Sink, Source, Status, Subscriber};
-use sluicegate::{Cap, Error, ErrorKind, Peer, Request, Value};
+use sluicegate::{Cap, Error, ErrorKind, Item, Peer, Request, Value};
 use support::{attach, attach_echo, engine, limits, until, within};
 
 const SOON: Duration = Duration::from_secs(180);
@@ -114,6 +114,37 @@ fn elements_cross_a_link_and_come_back() {
         call.blocking_finish_input().expect("all of it");
         let all = all.blocking_wait_timeout(SOON).expect("ends");
         assert_eq!(all, (0..2_000).map(|n| n * 2).collect::<Vec<_>>());
+        ended.recv_timeout(SOON).expect("ends").expect("well");
+        call.blocking_wait().expect("the request ends well");
+    });
+}
+
+/// A sequence stream at both ends: items of any size, each with its metadata, in order, once.
+#[test]
+fn wire_items_cross_a_link_with_their_metadata() {
+    within(SOON * 3, "items there and back", || {
+        let engine = engine(limits(4, 64));
+        let (peer, ended) = numbers(&engine, |request, scope| {
+            let input = request.blocking_input()?;
+            Source::wire(input).to(Sink::wire_items(request.output())).run(scope)?.blocking_wait()
+        });
+        let items: Vec<Item> = (0..500_u64)
+            .map(|n| Item {
+                value: Value::from("x".repeat(usize::try_from(n).expect("small"))), // from none to many chunks
+                meta: (n % 3 != 0).then(|| Value::text_map([("n", n.into())])),
+            })
+            .collect();
+        let call = peer.call(CAP).expect("live");
+        let scope = scope();
+        let sent = Source::iter(items.clone())
+            .to(Sink::wire_items(call.input("media:numbers").expect("a stream")))
+            .run(&scope)
+            .expect("runs");
+        let output = call.blocking_output().expect("a stream");
+        let all = Source::wire(output).to(Sink::collect()).run(&scope).expect("runs");
+        sent.blocking_wait_timeout(SOON).expect("written and closed");
+        call.blocking_finish_input().expect("all of it");
+        assert_eq!(all.blocking_wait_timeout(SOON).expect("ends"), items);
         ended.recv_timeout(SOON).expect("ends").expect("well");
         call.blocking_wait().expect("the request ends well");
     });
