@@ -10,6 +10,8 @@ use crate::sync::Arc;
 
 /// Frames that no window bounds and that may wait for a connection that is being made.
 const WAITING: usize = 4096;
+/// The bytes that they may hold.
+const WAITING_BYTES: usize = 16 * 1024 * 1024;
 
 pub(crate) enum Port {
     Live(Arc<Connection>),
@@ -27,11 +29,13 @@ impl Port {
 }
 
 /// What waits for a connection that is being made. Chunks are bounded by the windows of their
-/// streams, everything else by a count.
+/// streams, everything else by a count and by its bytes.
 #[derive(Default)]
 pub(crate) struct Waiting {
     frames: VecDeque<Frame>,
     uncredited: usize,
+    /// What they hold.
+    bytes: usize,
 }
 
 impl Waiting {
@@ -41,15 +45,19 @@ impl Waiting {
         if frame.frame_type == FrameType::Cancel {
             let flow = frame.flow_key();
             self.frames.retain(|waiting| waiting.flow_key() != flow);
-            self.uncredited =
-                self.frames.iter().filter(|f| f.frame_type != FrameType::Chunk).count();
+            (self.uncredited, self.bytes) = (0, 0);
+            for frame in self.frames.iter().filter(|frame| frame.frame_type != FrameType::Chunk) {
+                self.uncredited += 1;
+                self.bytes = self.bytes.saturating_add(frame.held());
+            }
             return Passed::Undone;
         }
         if frame.frame_type != FrameType::Chunk {
-            if self.uncredited >= WAITING {
+            if self.uncredited >= WAITING || self.bytes >= WAITING_BYTES {
                 return Passed::Crowded;
             }
             self.uncredited += 1;
+            self.bytes = self.bytes.saturating_add(frame.held());
         }
         self.frames.push_back(frame);
         Passed::On
@@ -88,6 +96,20 @@ mod tests {
         assert_eq!(waiting.push(cancel), Passed::Undone);
         let left: Vec<_> = waiting.into_frames().map(|frame| frame.id).collect();
         assert_eq!(left, [MessageId::Uint(1), MessageId::Uint(3)]);
+    }
+
+    #[test]
+    fn what_no_window_bounds_is_bounded_by_its_bytes() {
+        let mut waiting = Waiting::default();
+        for n in 0..16 {
+            let mut long = req(n);
+            long.payload = Some(vec![0; 1 << 20].into());
+            assert_eq!(waiting.push(long), Passed::On);
+        }
+        assert_eq!(waiting.push(req(20)), Passed::Crowded);
+        let cancel = Frame::cancel(MessageId::Uint(2), None, false);
+        assert_eq!(waiting.push(cancel), Passed::Undone);
+        assert_eq!(waiting.push(req(20)), Passed::On);
     }
 
     #[test]
