@@ -461,23 +461,6 @@ func TestTicksComeByTheClockOfTheScope(t *testing.T) {
 	}
 }
 
-func TestEachKeyHasARunOfItsOwn(t *testing.T) {
-	nothingIsLeft(t)
-	ctx, scope := guarded(t), scope(t)
-	sum := flow.Fold(0, func(state, n int) (int, error) { return state + n, nil })
-	odd := func(n int) int { return n % 2 }
-	got, err := flow.Via(flow.Range(0, 10), flow.GroupBy(2, 2, odd, sum)).Collect(ctx, scope)
-	slices.Sort(got)
-	equal(t, got, err, 20, 25)
-	if err := flow.GroupBy(3, 2, odd, sum).Err(); !errors.Is(err, sluicegate.ErrPlanRefused) {
-		t.Error(err)
-	}
-	same := func(n int) int { return n }
-	if _, err := flow.Via(flow.Range(0, 10), flow.GroupBy(2, 2, same, sum)).Collect(ctx, scope); !errors.Is(err, sluicegate.ErrLimitReached) {
-		t.Error(err)
-	}
-}
-
 func TestTheZeroValueOfABlueprintSaysSo(t *testing.T) {
 	ctx, scope := guarded(t), scope(t)
 	var (

@@ -162,19 +162,6 @@ func MapParallelUnordered[I, O any](n uint64, f func(I) (O, error)) Flow[I, O] {
 	return stage[I, O](capi.MapParallel(n, false, one(f)))
 }
 
-// GroupBy puts each element through a run of each of its own for every key, behind a queue of 16
-// elements; groups that have an output take turns. The element of a group whose queue is full holds the
-// others up. The first key beyond groups fails the stream with [sluicegate.ErrLimitReached]; fewer slots,
-// which is how many groups can be merged at once, than groups could lock up, and are refused with
-// [sluicegate.ErrPlanRefused].
-func GroupBy[I, O any](groups, slots uint64, key func(I) int, each Flow[I, O]) Flow[I, O] {
-	if each.Err() != nil {
-		return each
-	}
-	chosen := one(func(in I) (int, error) { return key(in), nil })
-	return stage[I, O](capi.GroupBy(groups, slots, chosen, each.core))
-}
-
 // Recover asks f what to make of a failure. An element without an error takes the failure's place, and
 // the stream completes; an error fails the stream, the one that f was called with or another.
 func Recover[T any](f func(failure error) (T, error)) Flow[T, T] {

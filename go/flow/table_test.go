@@ -98,6 +98,9 @@ func TestAFunctionThatFailsFailsTheStreamWhicheverItIs(t *testing.T) {
 		{"GroupBy", true, via(func(f one) numbered {
 			return flow.GroupBy(2, 2, func(in *counted) int { _, _ = f(in); return 1 }, flow.Take[*counted](9))
 		})},
+		{"GroupBy, strings", true, via(func(f one) numbered {
+			return flow.GroupBy(2, 2, func(in *counted) string { _, _ = f(in); return "key" }, flow.Take[*counted](9))
+		})},
 		{"Sized", true, via(func(f one) numbered { return flow.Sized(func(in *counted) uint64 { _, _ = f(in); return 1 }) })},
 		{"Recover", false, func(bad func() error) func(context.Context, *flow.Scope) error {
 			failing := flow.Concat(flow.Of(&counted{1}), flow.Failed[*counted](io.ErrNoProgress))

@@ -6,6 +6,10 @@ import "sync"
 // the functions of stages. A handle is a number; 0 is none. Each is dropped exactly once.
 var values table
 
+// before is the number before the first handle. A handle stands in a field of C that is a pointer, and Go
+// ends a process in whose stack it finds a pointer into the first page, where none can point.
+const before = 1 << 16
+
 type table struct {
 	mu    sync.Mutex
 	slots []any
@@ -21,23 +25,23 @@ func (t *table) put(value any) uintptr {
 	if last := len(t.free) - 1; last >= 0 {
 		handle := t.free[last]
 		t.free = t.free[:last]
-		t.slots[handle-1] = held{value}
+		t.slots[handle-before-1] = held{value}
 		return handle
 	}
 	t.slots = append(t.slots, held{value})
-	return uintptr(len(t.slots))
+	return before + uintptr(len(t.slots))
 }
 
 func (t *table) get(handle uintptr) any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.slots[handle-1].(held).value
+	return t.slots[handle-before-1].(held).value
 }
 
 func (t *table) drop(handle uintptr) {
 	t.mu.Lock()
-	value := t.slots[handle-1].(held).value // panics for a handle that is none: never twice
-	t.slots[handle-1] = nil
+	value := t.slots[handle-before-1].(held).value // panics for a handle that is none: never twice
+	t.slots[handle-before-1] = nil
 	t.free = append(t.free, handle)
 	t.mu.Unlock()
 	if dropper, ok := value.(Dropper); ok {
