@@ -156,7 +156,7 @@ func TestACallThatStandsStillIsExplained(t *testing.T) {
 	if one := stats.Cartridges[0]; *one.PID != peer.PID() || len(one.Requests) != 1 || one.Requests[0].ID != call.ID() {
 		t.Errorf("asked: %s", text)
 	}
-	if own := peer.Stats(); own.Name != peer.Name() || own.Drops.Total != 0 || len(own.Requests) != 1 {
+	if own := peer.Stats(); own.Name != peer.Name() || own.Drops.Total != 0 || len(own.Requests) != 1 || own.Held.Bytes > own.Held.Bound || own.Held.Bound == 0 {
 		t.Errorf("the peer: %s", peer.StatsJSON())
 	}
 	if len(engine.Stats().Cartridges) != 1 {

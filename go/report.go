@@ -23,6 +23,8 @@ type ConnectionStats struct {
 	// holds, in bytes, if that is known.
 	PID    *int    `json:"pid"`
 	Memory *uint64 `json:"memory"`
+	// Held is what the connection holds for what is under way.
+	Held Held `json:"held"`
 	// Requests are those that are live.
 	Requests []RequestStats `json:"requests"`
 	// Recent are the last 64 that are over, the latest at the end.
@@ -36,6 +38,13 @@ type ConnectionStats struct {
 	Stragglers Stragglers `json:"stragglers"`
 	// Overruns are items that a live source had to discard.
 	Overruns uint64 `json:"overruns_total"`
+}
+
+// Held is what a connection holds for what is under way, frames, values and events that wait, with what
+// that costs; and the most that it may be, by the formula in docs/architecture.md, for what is open now.
+type Held struct {
+	Bytes uint64 `json:"bytes"`
+	Bound uint64 `json:"bound"`
 }
 
 // RequestStats are one live request.

@@ -5038,8 +5038,8 @@ sluice_status sluice_host_close(const sluice_host *host);
 sluice_status sluice_engine_stats(const sluice_engine *engine, sluice_item **out);
 
 /**
- * What was lost and what is live on one connection, as JSON: name, pid, memory, requests, drops,
- * stragglers, overruns_total.
+ * What was lost and what is live on one connection, as JSON: name, pid, memory, held, requests,
+ * drops, stragglers, overruns_total.
  *
  * out      an item of kind SLUICE_ITEM_TEXT, yours to release
  * returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED

@@ -181,6 +181,7 @@ fn the_ring_tells_how_each_request_ended() {
             assert_eq!(stats["terminated_by_kind"]["err"], 1, "{stats}");
             assert_eq!(stats["terminated_by_kind"]["cancelled"], 1, "{stats}");
             assert_eq!(stats["overruns_total"], 0, "{stats}");
+            assert!(number(&stats["held"], "bytes") <= number(&stats["held"], "bound"), "{stats}");
         }
         if cfg!(target_os = "linux") {
             assert!(number(&its, "memory") > 0 && number(&engine.stats(), "memory") > 0, "{its}");

@@ -36,8 +36,8 @@ pub unsafe extern "C" fn sluice_engine_stats(engine: *const Engine, out: *mut *m
     guard(|| put_text(out, handle::get(engine)?.engine().stats().to_string()))
 }
 
-/// What was lost and what is live on one connection, as JSON: name, pid, memory, requests, drops,
-/// stragglers, overruns_total.
+/// What was lost and what is live on one connection, as JSON: name, pid, memory, held, requests,
+/// drops, stragglers, overruns_total.
 ///
 /// out      an item of kind SLUICE_ITEM_TEXT, yours to release
 /// returns  SLUICE_OK | SLUICE_INVALID_ARGUMENT | SLUICE_FORKED

@@ -6,6 +6,7 @@
 
 mod ending;
 mod explanation;
+pub(crate) mod load;
 mod loss;
 mod memory;
 mod standing;
@@ -18,6 +19,7 @@ use serde_json::{Value as Json, json};
 pub(crate) use ending::Ending;
 pub use explanation::Explanation;
 pub(crate) use explanation::TellsOfStages;
+pub use load::Load;
 pub use loss::{Loss, OnLoss, Severity};
 pub use memory::Memory;
 pub(crate) use standing::in_line;

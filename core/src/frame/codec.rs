@@ -15,10 +15,11 @@ use super::kind::FrameType;
 use super::limits::{HARD_MAX_FRAME, PREFIX_LEN};
 use super::value::{self, Value};
 use super::version::{Version, Versions};
+use crate::account::load;
 
 /// Most values that a frame's metadata may hold. Real frames stay below a hundred; without a bound, a body
 /// of one-byte values would cost forty times its size in memory.
-pub const MAX_META_VALUES: u64 = 65_536;
+pub const MAX_META_VALUES: u64 = load::META_VALUES;
 
 /// A frame as it goes on the wire, in three parts for one vectored write. The payload is the frame's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 use bytes::Bytes;
 
 use super::{Frame, Value};
-
-/// What a value of a frame's metadata takes in memory beside its content, about.
-const META_VALUE: usize = 64;
+use crate::account::load::META_VALUE;
 
 /// Bytes of a frame's body beside its payload that the payload may keep alive, and an eighth of its own.
 const KEPT: usize = 256;
@@ -13,16 +11,16 @@ const KEPT: usize = 256;
 impl Value {
     /// Bytes that it holds beside itself: what it is made of, and the content of texts and byte strings.
     /// Recursion is bounded by [`MAX_DEPTH`](super::MAX_DEPTH).
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> u64 {
         let one = |value: &Value| META_VALUE.saturating_add(value.held());
+        let sum = |bytes: u64, more: u64| bytes.saturating_add(more);
         match self {
-            Value::Bytes(bytes) => bytes.len(),
-            Value::Text(text) => text.len(),
-            Value::Array(items) => items.iter().map(one).fold(0, usize::saturating_add),
-            Value::Map(entries) => entries
-                .iter()
-                .map(|(key, value)| one(key).saturating_add(one(value)))
-                .fold(0, usize::saturating_add),
+            Value::Bytes(bytes) => wide(bytes.len()),
+            Value::Text(text) => wide(text.len()),
+            Value::Array(items) => items.iter().map(one).fold(0, sum),
+            Value::Map(entries) => {
+                entries.iter().map(|(key, value)| sum(one(key), one(value))).fold(0, sum)
+            }
             Value::Tag(_, inner) => one(inner),
             _ => 0,
         }
@@ -44,10 +42,14 @@ impl Value {
 }
 
 impl Frame {
-    /// Bytes of its payload, and what its metadata holds.
-    pub(crate) fn held(&self) -> usize {
-        let payload = self.payload.as_ref().map_or(0, Bytes::len);
-        payload.saturating_add(self.meta.as_ref().map_or(0, Value::held))
+    /// Bytes that it holds beside itself: payload, texts and metadata.
+    pub(crate) fn held(&self) -> u64 {
+        let texts = [&self.content_type, &self.cap, &self.stream_id, &self.media_urn, &self.output];
+        let texts = texts.into_iter().flatten().map(|text| wide(text.len())).sum::<u64>();
+        let metadata = self.meta.as_ref().map_or(0, Value::held);
+        wide(self.payload.as_ref().map_or(0, Bytes::len))
+            .saturating_add(texts)
+            .saturating_add(metadata)
     }
 
     /// Takes its metadata out of its body of `length` bytes, and its payload if that is too small a part of
@@ -66,6 +68,10 @@ impl Frame {
     }
 }
 
+fn wide(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,12 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn payload_and_metadata_count() {
+    fn texts_payload_and_metadata_count() {
         let payload = Bytes::from_static(&[7; 100]);
-        assert_eq!(chunk(&payload).held(), 100);
+        assert_eq!(chunk(&payload).held(), 2 + 100);
         let mut frame = chunk(&payload);
         frame.set_meta("key", "value");
-        assert_eq!(frame.held(), 100 + 2 * 64 + 3 + 5);
+        assert_eq!(frame.held(), 2 + 100 + 2 * 64 + 3 + 5);
         let nested = Value::Array(vec![Value::Tag(1, Box::new(Value::Null)), Value::Bool(true)]);
         assert_eq!(nested.held(), 3 * 64);
         assert_eq!(Value::Bytes(payload).held(), 100);

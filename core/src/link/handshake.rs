@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use bytes::Bytes;
 
 use super::least::least_max_frame;
-use super::{FrameReader, FrameWriter, REQUESTS};
+use super::{FrameReader, FrameWriter};
+use crate::account::load::REQUESTS;
 use crate::error::{Error, ErrorKind};
 use crate::frame::{Frame, FrameType, Limits, Value, Version, Versions};
 use crate::model::negotiate;

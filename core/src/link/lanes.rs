@@ -2,20 +2,21 @@
 //!
 //! Two lanes: control frames, which go ahead, and flow frames, which keep their order. One writer
 //! thread empties both. Data waits for room, in bytes, at a gate of its own: the link is one more
-//! hop with a window. Every queue is bounded: data by that gate, the rest by a count beyond which
-//! the link is closed with a reason.
+//! hop with a window. Every queue is bounded: data by that gate, the rest by a count and by its bytes,
+//! beyond which the link is closed with a reason.
 
-use std::collections::VecDeque;
 use std::io::Write;
 use std::time::Duration;
 
 use super::cut::Cut;
 use super::least::{encode_cut, in_place_of};
+use super::queue::{Batch, Next, Queue, cost};
 use super::room::Room;
-use super::transit::{Source, Transit, Whose};
+use super::transit::Source;
 use super::writer::encode;
 use super::{FrameWriter, spawn_quiet};
-use crate::account::Counters;
+use crate::account::load::ROOM;
+use crate::account::{Counters, Load};
 use crate::check::{FlowLedger, GrantLedger, WindowLedger};
 use crate::credit::{CreditGate, TryAcquire};
 use crate::error::{Error, ErrorKind, Reason};
@@ -28,18 +29,6 @@ use crate::time::Deadline;
 use crate::wait::block_on;
 use crate::wait::watched::{Watched, until};
 
-/// Bytes of CHUNK frames that may wait for the wire.
-const ROOM: u64 = 1024 * 1024;
-/// What a CHUNK takes of it beside its bytes, so that many small ones wait for room too.
-const CHUNK_COST: u64 = 256;
-/// Control and other uncredited frames that may wait; a peer that lets more pile up is cut off.
-const QUEUED: usize = 16 * 1024;
-/// Of them, places that are kept for what this end itself has to say.
-const OWN: usize = 2 * 1024;
-/// LOG frames that may wait; what does not fit is counted as dropped.
-const LOGS: usize = 1024;
-/// Bytes written in one go, about.
-const AT_ONCE: usize = 256 * 1024;
 /// How long a write that is on its way when the link is ended may take, before its socket is shut down.
 /// A peer that reads gets whole frames.
 const LAST_WRITE: Duration = Duration::from_millis(500);
@@ -65,37 +54,6 @@ struct Inner {
     on_failure: Mutex<Option<OnFailure>>,
     /// The way out of a write; gone with the writer.
     cut: Mutex<Option<Cut>>,
-}
-
-/// A flow frame that waits.
-struct Queued {
-    frame: Frame,
-    /// What it takes of the room.
-    cost: u64,
-    whose: Whose,
-}
-
-impl Queued {
-    fn free(frame: Frame) -> Self {
-        Queued { frame, cost: 0, whose: Whose::Own }
-    }
-}
-
-#[derive(Default)]
-struct Queue {
-    control: VecDeque<Queued>,
-    flow: VecDeque<Queued>,
-    logs: usize,
-    /// Those among them that are passed on for others.
-    transit: Transit,
-    /// Flows that ended without a terminal of ours: nothing of them is written any more.
-    ended: Vec<FlowKey>,
-    /// Why no more frames are taken; what is queued is still written.
-    closing: Option<Reason>,
-    /// Nothing is written any more.
-    dead: Option<Reason>,
-    /// The writer is in a write.
-    writing: bool,
 }
 
 impl Lanes {
@@ -131,7 +89,7 @@ impl Lanes {
 
     /// Queues a frame that goes ahead of data. Never waits.
     pub(crate) fn control(&self, frame: Frame) -> Result<(), Reason> {
-        self.push(|queue| queue.control.push_back(Queued::free(frame)))
+        self.push(|queue| queue.push_control(frame))
     }
 
     /// Queues a CREDIT, ahead of data, unless `over`, and answers whether it did. Never waits.
@@ -139,7 +97,7 @@ impl Lanes {
         let mut queued = false;
         let pushed = self.push(|queue| {
             if !over.load(Ordering::Relaxed) {
-                queue.control.push_back(Queued::free(credit));
+                queue.push_control(credit);
                 queued = true;
             }
         });
@@ -151,7 +109,7 @@ impl Lanes {
     pub(crate) fn last(&self, terminal: Frame, over: impl FnOnce()) -> Result<(), Reason> {
         self.push(|queue| {
             over();
-            queue.flow.push_back(Queued::free(terminal));
+            queue.push_flow(terminal);
         })
     }
 
@@ -182,31 +140,27 @@ impl Lanes {
 
     /// Queues a frame of a flow that costs no credit, in its order. Never waits (L14).
     pub(crate) fn flow(&self, frame: Frame) -> Result<(), Reason> {
-        self.push(|queue| queue.flow.push_back(Queued::free(frame)))
+        self.push(|queue| queue.push_flow(frame))
     }
 
     /// Queues a LOG frame, or counts it as dropped. Never waits.
     pub(crate) fn log(&self, frame: Frame) -> Result<(), Reason> {
-        let fits = self.0.queue.with(|queue| queue.logs < LOGS);
-        if !fits {
+        if !self.0.queue.with(|queue| queue.has_room_for_a_log()) {
             self.0.counters.drop_frame(DropReason::LogLaneFull, FrameType::Log.name());
             return Ok(());
         }
-        self.push(|queue| {
-            queue.logs += 1;
-            queue.flow.push_back(Queued::free(frame));
-        })
+        self.push(|queue| queue.push_flow(frame))
     }
 
     /// Waits for room for a chunk's bytes on this link.
-    pub(crate) async fn room(&self, bytes: usize) -> Result<Room, Reason> {
+    pub(crate) async fn room(&self, bytes: u64) -> Result<Room, Reason> {
         let cost = cost(bytes);
         self.0.room.acquire(cost).await?;
         Ok(Room { gate: self.0.room.clone(), cost })
     }
 
     /// Room for a chunk's bytes, if it is there.
-    pub(crate) fn try_room(&self, bytes: usize) -> Result<Option<Room>, Reason> {
+    pub(crate) fn try_room(&self, bytes: u64) -> Result<Option<Room>, Reason> {
         let cost = cost(bytes);
         match self.0.room.try_acquire(cost) {
             TryAcquire::Taken => Ok(Some(Room { gate: self.0.room.clone(), cost })),
@@ -218,40 +172,35 @@ impl Lanes {
     /// Queues a CHUNK that has its room.
     pub(crate) fn chunk(&self, frame: Frame, room: Room) -> Result<(), Reason> {
         let cost = room.keep();
-        self.push(|queue| queue.flow.push_back(Queued { frame, cost, whose: Whose::Own }))
+        self.push(|queue| queue.push_chunk(frame, cost))
     }
 
     /// Queues a CHUNK that is passed on for somebody else. Never waits: what its sender may send is
     /// bounded by the window of its stream (L11), which whoever passes it on has looked after.
     pub(crate) fn passed_chunk(&self, frame: Frame) -> Result<(), Reason> {
-        self.push_unless(false, |queue| {
-            let weight = cost(frame.held());
-            queue.transit.enter_chunk(&frame, weight);
-            queue.flow.push_back(Queued { frame, cost: 0, whose: Whose::Windowed(weight) });
-        })
+        self.push_unless(false, |queue| queue.push_passed_chunk(frame))
     }
 
     /// Queues a frame that is passed on for `source` and that no window bounds, in its lane. Never waits.
     /// False if too much of that source waits: it is not the link that is in default then.
     pub(crate) fn passed(&self, frame: Frame, source: Source) -> Result<bool, Reason> {
         let mut fits = false;
-        self.push_unless(false, |queue| {
-            let free = (QUEUED - OWN).saturating_sub(queue.uncredited());
-            fits = queue.transit.enter(source, free);
-            if fits {
-                let flows = frame.frame_type.is_flow();
-                let lane = if flows { &mut queue.flow } else { &mut queue.control };
-                lane.push_back(Queued { frame, cost: 0, whose: Whose::Of(source) });
-            }
-        })?;
+        self.push_unless(false, |queue| fits = queue.push_passed(frame, source))?;
         Ok(fits)
     }
 
     /// How many CHUNKs of the stream of `chunk` wait that are passed on for somebody else, and their
     /// bytes.
     pub(crate) fn passed_of(&self, chunk: &Frame) -> (u64, u64) {
-        let (chunks, bytes) = self.0.queue.with(|queue| queue.transit.of_stream(chunk));
-        (u64::try_from(chunks).unwrap_or(u64::MAX), bytes)
+        self.0.queue.with(|queue| queue.passed_of(chunk))
+    }
+
+    /// The bytes that wait for this link and that are being written, with the frames that they are; what
+    /// may be held because of it is entered in `load`.
+    pub(crate) fn held(&self, load: &mut Load) -> u64 {
+        let (bytes, relayed) = self.0.queue.with(|queue| queue.held());
+        load.relayed = load.relayed.saturating_add(relayed);
+        bytes
     }
 
     fn push(&self, put: impl FnOnce(&mut Queue)) -> Result<(), Reason> {
@@ -265,11 +214,7 @@ impl Lanes {
             if let Some(reason) = queue.dead.as_ref().or(queue.closing.as_ref()) {
                 return Err(reason.clone());
             }
-            if counted && queue.uncredited() >= QUEUED {
-                let reason = Error::new(
-                    ErrorKind::LimitReached,
-                    format!("the peer reads nothing while {QUEUED} frames wait for it"),
-                );
+            if counted && let Some(reason) = queue.overflow() {
                 queue.die(reason.clone());
                 overflow = true;
                 return Err(reason);
@@ -285,11 +230,7 @@ impl Lanes {
 
     /// Nothing more of `flow` is written, and no state of it is kept. Never waits.
     pub(crate) fn forget(&self, flow: FlowKey) {
-        self.0.queue.with(|queue| {
-            if queue.dead.is_none() {
-                queue.ended.push(flow);
-            }
-        });
+        self.0.queue.with(|queue| queue.forget(flow));
     }
 
     /// Takes no more frames; what is queued is written, then the transport is dropped.
@@ -331,39 +272,6 @@ impl Lanes {
     pub(crate) fn finished(&self) -> impl Future<Output = ()> + Send + use<> {
         until(Arc::clone(&self.0), |inner| &inner.finished, |finished| finished.then_some(()))
     }
-}
-
-impl Queue {
-    fn die(&mut self, reason: Reason) {
-        self.dead.get_or_insert(reason);
-        self.control.clear();
-        self.flow.clear();
-        self.ended.clear();
-        self.logs = 0;
-        self.transit = Transit::default();
-    }
-
-    /// Frames that wait and that no window bounds, beside what has its room.
-    fn uncredited(&self) -> usize {
-        (self.control.len() + self.flow.len()).saturating_sub(self.transit.chunks())
-    }
-}
-
-/// What a chunk takes of the room.
-fn cost(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(CHUNK_COST).min(ROOM)
-}
-
-/// What is written in one go, and the flows that are over once it is.
-#[derive(Default)]
-struct Batch {
-    frames: Vec<(Frame, u64)>,
-    ended: Vec<FlowKey>,
-}
-
-enum Next {
-    Frames(Batch),
-    End,
 }
 
 impl Inner {
@@ -488,69 +396,6 @@ impl Inner {
         match admitted {
             Admitted::Send | Admitted::SendLast => encode_cut(&err, self.max_frame),
             Admitted::Suppress => None,
-        }
-    }
-}
-
-impl Queue {
-    /// Takes out what waits of `flow`. Answers whether its REQ is on the wire, and the room freed.
-    fn take_back(&mut self, flow: FlowKey) -> (bool, u64) {
-        let (mut begun, mut freed) = (true, 0_u64);
-        let (mut logs, transit) = (0, &mut self.transit);
-        self.flow.retain(|waiting| {
-            let stays = waiting.frame.flow_key() != flow;
-            if !stays {
-                begun &= waiting.frame.frame_type != FrameType::Req;
-                logs += usize::from(waiting.frame.frame_type == FrameType::Log);
-                transit.leave(&waiting.frame, waiting.whose);
-                freed = freed.saturating_add(waiting.cost);
-            }
-            stays
-        });
-        self.logs = self.logs.saturating_sub(logs);
-        (begun, freed)
-    }
-
-    /// True if a grant for this stream waits, or did when the link died.
-    fn has_grant(&self, flow: FlowKey, stream: &Option<String>) -> bool {
-        let is_one = |frame: &Frame| {
-            frame.credit.is_some() && frame.flow_key() == flow && frame.stream_id == *stream
-        };
-        self.dead.is_some() || self.control.iter().any(|waiting| is_one(&waiting.frame))
-    }
-
-    fn take_batch(&mut self) -> Option<Next> {
-        self.writing = false;
-        if self.dead.is_some() {
-            return Some(Next::End);
-        }
-        let control = self.control.drain(..).map(|Queued { frame, cost, whose }| {
-            self.transit.leave(&frame, whose);
-            (frame, cost)
-        });
-        let mut frames: Vec<(Frame, u64)> = control.collect();
-        let mut bytes = 0;
-        while bytes < AT_ONCE {
-            let Some(Queued { frame, cost, whose }) = self.flow.pop_front() else { break };
-            self.transit.leave(&frame, whose);
-            bytes += frame.payload.as_ref().map_or(0, bytes::Bytes::len);
-            if frame.frame_type == FrameType::Log {
-                self.logs = self.logs.saturating_sub(1);
-            }
-            frames.push((frame, cost));
-        }
-        match (frames.is_empty(), self.closing.is_some()) {
-            (false, _) => {
-                // A flow whose frames still wait may have its terminal among them.
-                let (later, ended) = std::mem::take(&mut self.ended)
-                    .into_iter()
-                    .partition(|ended| self.flow.iter().any(|w| w.frame.flow_key() == *ended));
-                self.ended = later;
-                self.writing = true;
-                Some(Next::Frames(Batch { frames, ended }))
-            }
-            (true, true) => Some(Next::End),
-            (true, false) => None,
         }
     }
 }

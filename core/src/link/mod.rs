@@ -15,17 +15,16 @@ mod lanes;
 mod least;
 mod losses;
 mod offload;
+mod queue;
 mod quiet;
 mod reader;
 mod room;
 mod socket;
 mod stdio;
+mod sum;
 mod trace;
 mod transit;
 mod writer;
-
-/// Requests that may be live on one link.
-pub(crate) const REQUESTS: usize = 1024;
 
 pub(crate) use alarm::Alarm;
 pub use handshake::{CartridgeHello, accept, propose};

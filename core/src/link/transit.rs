@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::sum::Sum;
+use crate::account::load::PASSED_BYTES;
 use crate::frame::{FlowKey, Frame, MessageId};
 
 /// Whose frame is passed on: the connection that it came from, and beyond a switch, where one connection is
@@ -14,6 +16,8 @@ pub(crate) type Source = (u64, Option<MessageId>);
 pub(super) enum Whose {
     /// This end has it to say.
     Own,
+    /// A CHUNK of this end, which has so much of the room on the link.
+    Room(u64),
     /// A CHUNK that is passed on, which the window of its stream bounds; its bytes.
     Windowed(u64),
     /// Another frame that is passed on.
@@ -23,17 +27,23 @@ pub(super) enum Whose {
 /// Frames that wait and are passed on for others. None of the numbers in the maps is 0.
 #[derive(Default)]
 pub(super) struct Transit {
-    /// CHUNKs, each within a window.
-    chunks: usize,
-    /// The same by flow and stream, and their bytes.
+    /// CHUNKs, each within a window, by flow and stream, and their bytes.
     streams: HashMap<(FlowKey, Option<String>), (usize, u64)>,
-    /// What no window bounds.
-    sources: HashMap<Source, usize>,
+    /// What no window bounds, by who sent it …
+    sources: HashMap<Source, Sum>,
+    /// … and in bytes.
+    bytes: u64,
 }
 
 impl Transit {
-    pub(super) fn chunks(&self) -> usize {
-        self.chunks
+    /// Of how many streams CHUNKs wait.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// What the frames hold that no window bounds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// How many CHUNKs of the stream of `chunk` wait, and their bytes.
@@ -42,37 +52,40 @@ impl Transit {
     }
 
     pub(super) fn enter_chunk(&mut self, chunk: &Frame, weight: u64) {
-        self.chunks += 1;
         let (chunks, bytes) = self.streams.entry(stream_of(chunk)).or_default();
         *chunks += 1;
         *bytes = bytes.saturating_add(weight);
     }
 
-    /// Lets a frame of `source` in unless as many of its frames wait as there are places `free`. So one source
-    /// never takes more than half of them, two no more than three quarters, and another finds a place.
-    pub(super) fn enter(&mut self, source: Source, free: usize) -> bool {
-        let waiting = self.sources.get(&source).copied().unwrap_or_default();
-        if waiting >= free {
+    /// Lets a frame of `source` in that holds so many bytes, unless as many of its frames wait as there are
+    /// places `free`, or with it more of its bytes than are left then. So one source never takes more than
+    /// half of them, two no more than three quarters, and another finds a place.
+    pub(super) fn enter(&mut self, source: Source, held: u64, free: usize) -> bool {
+        let mut waiting = self.sources.get(&source).copied().unwrap_or_default();
+        let left = PASSED_BYTES.saturating_sub(self.bytes.saturating_add(held));
+        if waiting.frames >= free || waiting.bytes.saturating_add(held) > left {
             return false;
         }
-        self.sources.insert(source, waiting + 1);
+        waiting.enter(held);
+        self.sources.insert(source, waiting);
+        self.bytes = self.bytes.saturating_add(held);
         true
     }
 
-    /// A frame waits no longer.
-    pub(super) fn leave(&mut self, frame: &Frame, whose: Whose) {
+    /// A frame waits no longer that holds so many bytes.
+    pub(super) fn leave(&mut self, frame: &Frame, held: u64, whose: Whose) {
         match whose {
-            Whose::Own => {}
+            Whose::Own | Whose::Room(_) => {}
             Whose::Of(source) => {
                 if let Entry::Occupied(mut waiting) = self.sources.entry(source) {
-                    *waiting.get_mut() -= 1;
-                    if *waiting.get() == 0 {
+                    waiting.get_mut().leave(held);
+                    if waiting.get().frames == 0 {
                         waiting.remove();
                     }
                 }
+                self.bytes = self.bytes.saturating_sub(held);
             }
             Whose::Windowed(weight) => {
-                self.chunks = self.chunks.saturating_sub(1);
                 if let Entry::Occupied(mut waiting) = self.streams.entry(stream_of(frame)) {
                     let (chunks, bytes) = waiting.get_mut();
                     *chunks -= 1;
@@ -104,22 +117,42 @@ mod tests {
         const PLACES: usize = 1000;
         let (mut transit, mut taken) = (Transit::default(), 0);
         for (link, most) in (0..3).zip([500, 750, 875]) {
-            while transit.enter((link, None), PLACES - taken) {
+            while transit.enter((link, None), 2, PLACES - taken) {
                 taken += 1;
             }
             assert_eq!(taken, most);
         }
         for _ in 0..62 {
-            assert!(transit.enter((99, None), PLACES - taken), "a newcomer");
+            assert!(transit.enter((99, None), 2, PLACES - taken), "a newcomer");
             taken += 1;
         }
         // Who leaves makes room for more of the same.
-        assert!(!transit.enter((0, None), PLACES - taken));
+        assert!(!transit.enter((0, None), 2, PLACES - taken));
         for _ in 0..500 {
-            transit.leave(&grant(), Whose::Of((0, None)));
+            transit.leave(&grant(), 2, Whose::Of((0, None)));
             taken -= 1;
         }
         assert!(!transit.sources.contains_key(&(0, None)), "nothing is left behind");
-        assert!(transit.enter((0, None), PLACES - taken));
+        assert!(transit.enter((0, None), 2, PLACES - taken));
+    }
+
+    #[test]
+    fn however_large_what_a_few_send_a_newcomer_finds_room() {
+        const MIB: u64 = 1024 * 1024;
+        const PLACES: usize = 1000;
+        let mut transit = Transit::default();
+        for (link, most) in (0..3).zip([8, 12, 14]) {
+            while transit.enter((link, None), MIB, PLACES) {}
+            assert_eq!(transit.bytes(), most * MIB);
+        }
+        assert!(transit.enter((99, None), MIB, PLACES), "a newcomer");
+        assert!(!transit.enter((99, None), MIB, PLACES), "as much of it waits as is left");
+        for _ in 0..8 {
+            transit.leave(&grant(), MIB, Whose::Of((0, None)));
+        }
+        assert!(!transit.sources.contains_key(&(0, None)), "nothing is left behind");
+        assert_eq!(transit.bytes(), 7 * MIB);
+        assert!(transit.enter((0, None), 4 * MIB, PLACES));
+        assert!(!transit.enter((5, None), 3 * MIB, PLACES), "another would find no room then");
     }
 }

@@ -10,12 +10,13 @@ use super::places::{Place, Places};
 use super::standing;
 use super::table::{Disposition, Refused, Table};
 use super::terminal::fitting;
+use crate::account::load::{Load, REQUESTS};
 use crate::account::{Counters, StandingRequest, in_line};
 use crate::check;
 use crate::credit::{CreditRouter, Delivery};
 use crate::error::{Error, ErrorKind, Reason};
-use crate::frame::{FlowKey, Frame, FrameType, Limits, MessageId, Version};
-use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, REQUESTS, Source, fits};
+use crate::frame::{FlowKey, Frame, FrameType, HARD_MAX_FRAME, Limits, MessageId, Version};
+use crate::link::{Alarm, FrameReader, FrameWriter, Lanes, Source, fits};
 use crate::model::accounting::fate_of;
 use crate::stream::Wire;
 use crate::sync::Arc;
@@ -133,10 +134,23 @@ impl Connection {
     }
 
     /// Its requests and losses, as JSON: the live requests with their streams, the last 64 that are
-    /// over, the latest at the end, how many were ever let in and how many of them ended in which way.
+    /// over, the latest at the end, how many were ever let in and how many of them ended in which way; and
+    /// the bytes that are held for what is under way, with the most that they may be.
     pub(crate) fn stats(&self) -> serde_json::Value {
         let figures = self.table.figures();
-        standing::figures(&figures, &self.wire.counters.snapshot())
+        let limits = self.limits();
+        let mut load = Load {
+            window: limits.initial_credit,
+            max_frame: limits.max_frame.min(HARD_MAX_FRAME),
+            max_item: self.wire.max_item,
+            ..Load::default()
+        };
+        let lanes = self.wire.lanes.held(&mut load);
+        let held =
+            figures.live.iter().fold(lanes, |sum, one| sum.saturating_add(one.held(&mut load)));
+        let mut told = standing::figures(&figures, &self.wire.counters.snapshot());
+        told["held"] = serde_json::json!({"bytes": held, "bound": load.bound()});
+        told
     }
 
     /// Sends a HEARTBEAT now, and waits for the answer; `None` if the link dies first. An answer is

@@ -4,11 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::terminal::Event;
-
-/// Events of a request that wait to be read; the oldest is counted as dropped when more come.
-const EVENTS: usize = 1024;
-/// Bytes of text in them, likewise.
-const EVENT_BYTES: usize = 1024 * 1024;
+use crate::account::load::{ENTRY, EVENT_BYTES, EVENTS};
 
 /// The levels by which a handler says that a request waits for a place in its pool, and no longer.
 const QUEUED: &str = "queued";
@@ -45,6 +41,12 @@ impl Events {
         let event = self.queue.pop_front()?;
         self.bytes = self.bytes.saturating_sub(event.text_len());
         Some(event)
+    }
+
+    /// The bytes of text that wait to be read, with what they cost to hold.
+    pub(super) fn held(&self) -> u64 {
+        let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        wide(self.queue.len()).saturating_mul(ENTRY).saturating_add(wide(self.bytes))
     }
 
     /// The handler works on it: it waits for no place.

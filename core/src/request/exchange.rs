@@ -12,6 +12,8 @@ use super::names::check_names;
 use super::refused::drop_reason;
 use super::table::Summary;
 use super::terminal::{self, Event, Terminal};
+use crate::account::Load;
+use crate::account::load::STREAMS;
 use crate::check;
 use crate::error::{Error, ErrorKind, Reason};
 use crate::frame::{CreditDirection, FlowKey, Frame, FrameType};
@@ -22,9 +24,6 @@ use crate::stream::{InputCore, Mode, OutputCore, StreamInfo, TimeLimit, Wire};
 use crate::sync::Arc;
 use crate::time::now;
 use crate::wait::watched::{Watched, until};
-
-/// Streams that one request may open in one direction.
-const STREAMS: usize = 1024;
 
 pub(crate) use crate::model::direction::Side;
 
@@ -482,6 +481,16 @@ impl Exchange {
     /// Its streams, those that come and those that go.
     pub(super) fn streams(&self) -> (Vec<Arc<InputCore>>, Vec<Arc<OutputCore>>) {
         self.state.with(|state| state.streams())
+    }
+
+    /// The bytes that its streams and events hold, with what they cost to hold; what may be held is entered
+    /// in `load`.
+    pub(super) fn held(&self, load: &mut Load) -> u64 {
+        load.requests = load.requests.saturating_add(1);
+        let (inputs, outputs) = self.streams();
+        let events = self.state.with(|state| state.events.held());
+        let inputs = inputs.iter().fold(events, |sum, input| sum.saturating_add(input.held(load)));
+        outputs.iter().fold(inputs, |sum, output| sum.saturating_add(output.held(load)))
     }
 
     /// At a handler's end, nobody has taken it yet.

@@ -2,16 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::account::load::QUEUED_BYTES;
 use crate::error::Reason;
 use crate::frame::{FlowKey, Frame, FrameType};
 use crate::link::Source;
 use crate::request::{Connection, Passed};
 use crate::sync::Arc;
 
-/// Frames that no window bounds and that may wait for a connection that is being made.
+/// Frames that no window bounds and that may wait for a connection that is being made, and the bytes that
+/// they may hold: as on a link.
 const WAITING: usize = 4096;
-/// The bytes that they may hold.
-const WAITING_BYTES: usize = 16 * 1024 * 1024;
+const WAITING_BYTES: u64 = QUEUED_BYTES;
 
 pub(crate) enum Port {
     Live(Arc<Connection>),
@@ -34,8 +35,8 @@ impl Port {
 pub(crate) struct Waiting {
     frames: VecDeque<Frame>,
     uncredited: usize,
-    /// What they hold.
-    bytes: usize,
+    /// What they hold beside themselves.
+    bytes: u64,
 }
 
 impl Waiting {
@@ -101,10 +102,10 @@ mod tests {
     #[test]
     fn what_no_window_bounds_is_bounded_by_its_bytes() {
         let mut waiting = Waiting::default();
+        let long =
+            |n| Frame::req(MessageId::Uint(n), None, "x".repeat(1 << 20), "application/cbor");
         for n in 0..16 {
-            let mut long = req(n);
-            long.payload = Some(vec![0; 1 << 20].into());
-            assert_eq!(waiting.push(long), Passed::On);
+            assert_eq!(waiting.push(long(n)), Passed::On);
         }
         assert_eq!(waiting.push(req(20)), Passed::Crowded);
         let cancel = Frame::cancel(MessageId::Uint(2), None, false);

@@ -10,6 +10,7 @@ use super::end::{End, LinkId};
 use super::port::{Port, Waiting};
 use super::table::{Ending, Noted, Refused, Route, Routes, STREAMS};
 use super::tally::Way;
+use crate::account::load::UNREAD;
 use crate::account::{Cause, Counters, Standing, StandingRequest, in_line};
 use crate::error::{AttributionClass, Error, ErrorKind, Reason};
 use crate::frame::{FlowKey, Frame, FrameType, Version};
@@ -24,9 +25,6 @@ use crate::time::now;
 
 /// Requests that may be live in one relay.
 const REQUESTS: usize = 65_536;
-/// Bytes of one stream that may wait for whoever granted more than its window. Within the window, all
-/// that it holds may wait.
-const UNREAD: u64 = 4 * 1024 * 1024;
 
 /// Where a request goes on.
 pub(crate) struct Destination {

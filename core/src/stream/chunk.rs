@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 
 use super::Mode;
+use crate::account::load::{CHUNKS_PER_ITEM, ENTRY, ITEMS_PER_CHUNK};
 use crate::error::{Error, ErrorKind};
 use crate::frame::{CborError, ItemScanner, Scan, Value, fnv1a64};
 
@@ -47,6 +48,11 @@ impl Arrived {
         Arrived { fragments: vec![fragment], meta, holds_credit: true }
     }
 
+    /// The bytes that it holds, with what it costs to hold them.
+    pub(crate) fn held(&self) -> u64 {
+        cost_of(&self.fragments, self.meta.as_ref()).max(ENTRY)
+    }
+
     /// Verifies the checksums and decodes the value; `None` for a chunk that carries none.
     pub(crate) fn open(self) -> Result<Option<(Value, Option<Value>)>, Error> {
         for fragment in &self.fragments {
@@ -59,6 +65,14 @@ impl Arrived {
         let value = Value::decode_shared(&payload).map_err(|e| undecodable(&e))?;
         Ok(Some((value, self.meta)))
     }
+}
+
+/// The bytes that the chunks of an item hold, with what each costs to hold.
+fn cost_of(fragments: &[Fragment], meta: Option<&Value>) -> u64 {
+    let each = fragments.iter().map(|fragment| {
+        ENTRY.saturating_add(u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX))
+    });
+    each.fold(meta.map_or(0, Value::held), u64::saturating_add)
 }
 
 fn undecodable(error: &CborError) -> Error {
@@ -76,11 +90,6 @@ fn join(mut fragments: Vec<Fragment>) -> Bytes {
     }
     whole.freeze()
 }
-
-/// Chunks that one item may come in: each costs memory beside its bytes.
-const CHUNKS_PER_ITEM: usize = 256 * 1024;
-/// Items that one chunk may hold.
-const ITEMS_PER_CHUNK: usize = 4096;
 
 /// Joins the chunks of a sequence stream to items.
 #[derive(Debug, Default)]
@@ -152,6 +161,11 @@ impl Assembler {
             let Some(rest) = rest else { return Ok(true) };
             fragment = Fragment { checksum: fnv1a64(&rest), payload: rest };
         }
+    }
+
+    /// The bytes that an item which is not complete holds, with what it costs to hold them.
+    pub(crate) fn cost(&self) -> u64 {
+        cost_of(&self.fragments, self.meta.as_ref())
     }
 
     /// Bytes of an item that is not complete.

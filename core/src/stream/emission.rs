@@ -9,6 +9,7 @@ use super::guards::{Batch, MidItem, Permit, Stall};
 use super::output_core::OutputCore;
 use super::{Mode, StartOptions};
 use crate::account::Cause;
+use crate::account::load::COALESCE_BYTES;
 use crate::check;
 use crate::credit::TryAcquire;
 use crate::error::Error;
@@ -17,9 +18,7 @@ use crate::model::emission::Written;
 use crate::time::now;
 use crate::wait::{Either, first};
 
-/// Byte strings are held until so many bytes are together …
-const COALESCE_BYTES: usize = 4096;
-/// … or the oldest is so old at the next write.
+/// Byte strings are held until [`COALESCE_BYTES`] are together, or the oldest is so old at the next write.
 const COALESCE_AGE: Duration = Duration::from_millis(20);
 
 impl OutputCore {
@@ -46,8 +45,8 @@ impl OutputCore {
     async fn send_chunk(&self, fragment: Fragment, meta: Option<Value>) -> Result<(), Error> {
         self.wire.check_size(fragment.payload.len(), meta.as_ref())?;
         let credit = self.credit().await?;
-        let beside = meta.as_ref().map_or(0, Value::held);
-        let length = fragment.payload.len().saturating_add(beside);
+        let payload = u64::try_from(fragment.payload.len()).unwrap_or(u64::MAX);
+        let length = payload.saturating_add(meta.as_ref().map_or(0, Value::held));
         let room = match self.wire.lanes.try_room(length)? {
             Some(room) => room,
             None => {

@@ -8,7 +8,7 @@ use super::chunk::{Arrived, Assembler, Fragment, content_length};
 use super::limit::{Due, TimeLimit};
 use super::numbered::Numbered;
 use super::{Item, Mode, StreamInfo, StreamStats, Wire};
-use crate::account::{Cause, Standing};
+use crate::account::{Cause, Load, Standing};
 use crate::check::{Counters, Move, WindowLedger};
 use crate::credit::CreditWindow;
 use crate::error::{Error, ErrorKind, Reason};
@@ -210,6 +210,19 @@ impl InputCore {
     /// The request is over: grants mean nothing any more.
     pub(crate) fn mark_over(&self) {
         self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// The bytes that lie unread here, with what they cost to hold; what may be held is entered in `load`.
+    pub(crate) fn held(&self, load: &mut Load) -> u64 {
+        let streams = match self.info.mode {
+            Mode::Scalar => &mut load.scalars,
+            Mode::Sequence => &mut load.sequences,
+        };
+        *streams = streams.saturating_add(1);
+        self.state.with(|state| {
+            let unread = state.queue.iter().map(Arrived::held);
+            unread.fold(state.assembler.cost(), u64::saturating_add)
+        })
     }
 
     pub(crate) fn stats(&self) -> StreamStats {

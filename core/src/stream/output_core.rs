@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::limit::{Due, TimeLimit};
 use super::numbered::Numbered;
 use super::{LiveSource, Mode, StartOptions, StreamInfo, StreamStats, Wire};
-use crate::account::{Cause, Standing};
+use crate::account::{Cause, Load, Standing};
 use crate::check;
 use crate::credit::CreditGate;
 use crate::error::{Error, ErrorKind, Reason};
@@ -148,6 +148,12 @@ impl OutputCore {
             unbounded: options.unbounded,
             meta: options.meta,
         }
+    }
+
+    /// The bytes that are held for coalescing; what may be held is entered in `load`.
+    pub(crate) fn held(&self, load: &mut Load) -> u64 {
+        load.outputs = load.outputs.saturating_add(1);
+        u64::try_from(self.state.lock().held.len()).unwrap_or(u64::MAX)
     }
 
     pub(crate) fn name(&self) -> &str {

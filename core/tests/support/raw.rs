@@ -13,7 +13,7 @@ use sluicegate::frame::{CreditDirection, Frame, FrameType};
 use sluicegate::link::{FrameReader, FrameWriter};
 use sluicegate::{
     Cap, Cartridge, Engine, Error, ErrorKind, Limits, Manifest, MessageId, NetworkPolicy, Peer,
-    Request, Value, Version,
+    Request, Session, Value, Version,
 };
 
 /// One end of a link, driven by the test.
@@ -111,6 +111,18 @@ impl Raw {
         raw.greet(limits);
         raw.send(&Frame::policy(NetworkPolicy::Full));
         (raw, running)
+    }
+
+    /// A host of a cartridge with one cap that takes its requests itself, after handshake and policy.
+    pub fn session(cap: &str, limits: Limits) -> (Self, Session) {
+        let (host, plugin) = UnixStream::pair().expect("a pair of sockets");
+        let reader = plugin.try_clone().expect("a second handle");
+        let cartridge = Cartridge::new(Manifest::new("test", "1").cap(Cap::new(cap)));
+        let serving = thread::spawn(move || cartridge.serve(reader, Closing(plugin)));
+        let mut raw = Raw::over(host);
+        raw.greet(limits);
+        raw.send(&Frame::policy(NetworkPolicy::Full));
+        (raw, serving.join().expect("no panic").expect("the handshake passes"))
     }
 
     /// A host's half of the handshake.

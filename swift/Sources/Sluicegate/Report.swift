@@ -117,12 +117,23 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
     }
   }
 
+  /// What a connection holds for what is under way: frames, values and events that wait, with what that
+  /// costs. The bound is by the formula in docs/architecture.md, for what is open now.
+  public struct Held: Codable, Sendable, Hashable {
+    /// What it holds, in bytes.
+    public let bytes: UInt64
+    /// The most that it may hold, in bytes.
+    public let bound: UInt64
+  }
+
   /// What it runs on, for people.
   public let name: String
   /// The process, if it was spawned.
   public let pid: Int32?
   /// What the process holds, in bytes, if that is known.
   public let memory: UInt64?
+  /// What it holds for what is under way.
+  public let held: Held
   /// What is live.
   public let requests: [Request]
   /// The last 64 requests that are over, the latest at the end.
@@ -139,7 +150,7 @@ public struct ConnectionStats: Codable, Sendable, Hashable {
   public let overruns: UInt64
 
   enum CodingKeys: String, CodingKey {
-    case name, pid, memory, requests, drops, stragglers
+    case name, pid, memory, held, requests, drops, stragglers
     case recent = "recent_terminated"
     case registered = "total_registered"
     case terminatedByKind = "terminated_by_kind"

@@ -130,6 +130,7 @@ final class FeedTests: XCTestCase {
       let stats = try pair.peer.stats()
       XCTAssertEqual(stats.overruns, 6)
       XCTAssertEqual(stats.drops.total, 0)
+      XCTAssertLessThanOrEqual(stats.held.bytes, stats.held.bound)
       await pair.engine.close()
       try await pair.running.value
     }

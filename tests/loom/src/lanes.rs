@@ -103,7 +103,7 @@ fn taken_is_written() {
 fn kill_releases() {
     every(2, || {
         let (wire, _) = rig::wire(1);
-        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER)
+        let whole = block_on(wire.lanes.room(u64::MAX), Deadline::NEVER)
             .expect("no limit")
             .expect("open");
         let lanes = wire.lanes.clone();
@@ -119,7 +119,7 @@ fn kill_releases() {
 fn room_returns() {
     every(2, || {
         let (wire, written) = rig::wire(1);
-        let whole = block_on(wire.lanes.room(usize::MAX), Deadline::NEVER)
+        let whole = block_on(wire.lanes.room(u64::MAX), Deadline::NEVER)
             .expect("no limit")
             .expect("open");
         wire.lanes.chunk(rig::chunk(0), whole).expect("open");

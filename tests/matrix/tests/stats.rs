@@ -130,6 +130,7 @@ fn adds_up(language: &str, stats: &Json, side: &str) {
     }
     assert_eq!(number(&stats["drops"], "total"), 0, "{told}");
     assert_eq!(number(stats, "overruns_total"), 0, "{told}");
+    assert!(number(&stats["held"], "bytes") <= number(&stats["held"], "bound"), "{told}");
 }
 
 #[test]
