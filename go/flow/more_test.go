@@ -358,6 +358,85 @@ func TestReadersAndWritersAreSourcesAndSinks(t *testing.T) {
 	}
 }
 
+// A reader is closed once, however its run ends, and a writer never is: it stays its owner's.
+func TestAReaderIsClosedOnceHoweverItsRunEnds(t *testing.T) {
+	nothingIsLeft(t)
+	ctx := guarded(t)
+	broken := errors.New("broken")
+	endless := func() io.Reader { return iotest.OneByteReader(strings.NewReader(strings.Repeat("line\n", 1000))) }
+	type lines = flow.Source[string]
+	for how, ends := range map[string]struct {
+		reader func() io.Reader
+		with   func(lines) lines
+		err    error
+	}{
+		"it finishes": {endless, func(s lines) lines { return s }, nil},
+		"it fails":    {func() io.Reader { return iotest.ErrReader(broken) }, func(s lines) lines { return s }, broken},
+		"it is left":  {endless, func(s lines) lines { return s.Take(3) }, nil},
+		"what comes behind fails": {endless, func(s lines) lines {
+			return flow.Via(s, flow.TryMap(func(string) (string, error) { return "", broken }))
+		}, broken},
+	} {
+		t.Run(how, func(t *testing.T) {
+			scope := scope(t)
+			var opened, closed atomic.Int64
+			source := flow.Lines(5, func() (io.Reader, error) {
+				opened.Add(1)
+				return struct {
+					io.Reader
+					io.Closer
+				}{ends.reader(), closer(func() { closed.Add(1) })}, nil
+			})
+			written, err := flow.Run(ctx, scope, ends.with(source), flow.ToWriter[string](struct {
+				io.Writer
+				io.Closer
+			}{io.Discard, closer(func() { t.Error("a writer was closed") })}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := written.Wait(ctx); !errors.Is(err, ends.err) {
+				t.Error(err)
+			}
+			if err := scope.Close(); err != nil {
+				t.Error(err)
+			}
+			if opened.Load() != 1 || closed.Load() != 1 {
+				t.Errorf("opened %d times, closed %d times", opened.Load(), closed.Load())
+			}
+		})
+	}
+	t.Run("its scope is closed", func(t *testing.T) {
+		scope := scope(t)
+		var closed atomic.Int64
+		reading := make(chan struct{}, 1)
+		source := flow.Lines(5, func() (io.Reader, error) {
+			reading <- struct{}{}
+			return struct {
+				io.Reader
+				io.Closer
+			}{endless(), closer(func() { closed.Add(1) })}, nil
+		})
+		hold := make(chan struct{})
+		held, err := flow.Run(ctx, scope, source, flow.ForEach(func(string) error { <-hold; return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-reading
+		closing := make(chan error)
+		go func() { closing <- scope.Close() }()
+		close(hold)
+		if err := <-closing; err != nil {
+			t.Error(err)
+		}
+		if _, err := held.Wait(ctx); err != nil && !errors.Is(err, sluicegate.ErrScopeShutDown) {
+			t.Error(err)
+		}
+		if closed.Load() != 1 {
+			t.Errorf("closed %d times", closed.Load())
+		}
+	})
+}
+
 type closer func()
 
 func (c closer) Close() error { c(); return nil }

@@ -143,6 +143,7 @@ func FromSeq2[T any](seq iter.Seq2[T, error]) Source[T] {
 type puller[T any] struct {
 	wanted chan struct{}
 	came   chan pulled[T]
+	over   chan struct{}
 }
 
 type pulled[T any] struct {
@@ -152,12 +153,13 @@ type pulled[T any] struct {
 }
 
 func pulling[T any](seq iter.Seq2[T, error]) *puller[T] {
-	p := &puller[T]{make(chan struct{}), make(chan pulled[T])}
+	p := &puller[T]{make(chan struct{}), make(chan pulled[T]), make(chan struct{})}
 	go p.range_(seq)
 	return p
 }
 
 func (p *puller[T]) range_(seq iter.Seq2[T, error]) {
+	defer close(p.over)
 	if _, ok := <-p.wanted; !ok {
 		return
 	}
@@ -191,8 +193,11 @@ func (p *puller[T]) Call(any, any) (any, error) {
 	return next.element, next.err
 }
 
-// Drop implements [capi.Dropper].
-func (p *puller[T]) Drop() { close(p.wanted) }
+// Drop implements [capi.Dropper]. It returns once the sequence has: what that had open is closed.
+func (p *puller[T]) Drop() {
+	close(p.wanted)
+	<-p.over
+}
 
 // Empty gives nothing and completes.
 func Empty[T any]() Source[T] { return source[T](capi.EmptySource()) }
