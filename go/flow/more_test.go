@@ -358,6 +358,23 @@ func TestReadersAndWritersAreSourcesAndSinks(t *testing.T) {
 	}
 }
 
+// A sequence may end its goroutine: nobody waits for what does not come any more.
+func TestASequenceThatEndsItsGoroutineFailsTheStream(t *testing.T) {
+	nothingIsLeft(t)
+	ctx, scope := guarded(t), scope(t)
+	source := flow.FromSeq(func(yield func(int) bool) {
+		yield(1)
+		runtime.Goexit()
+	})
+	ended, err := flow.Run(ctx, scope, source, flow.ForEach(func(int) error { return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ended.Wait(ctx); err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
+		t.Error(err)
+	}
+}
+
 // A reader is closed once, however its run ends, and a writer never is: it stays its owner's.
 func TestAReaderIsClosedOnceHoweverItsRunEnds(t *testing.T) {
 	nothingIsLeft(t)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"io"
 	"iter"
 	"time"
@@ -152,6 +153,9 @@ type pulled[T any] struct {
 	thrown  any
 }
 
+// errGoexit is what a sequence fails with that ends its goroutine, as [testing.T.FailNow] does.
+var errGoexit = errors.New("the sequence called runtime.Goexit")
+
 func pulling[T any](seq iter.Seq2[T, error]) *puller[T] {
 	p := &puller[T]{make(chan struct{}), make(chan pulled[T]), make(chan struct{})}
 	go p.range_(seq)
@@ -186,11 +190,15 @@ func (p *puller[T]) range_(seq iter.Seq2[T, error]) {
 // Call implements [capi.Caller].
 func (p *puller[T]) Call(any, any) (any, error) {
 	p.wanted <- struct{}{}
-	next := <-p.came
-	if next.thrown != nil {
-		panic(next.thrown) // contained by whoever called, on behalf of the sequence
+	select {
+	case next := <-p.came:
+		if next.thrown != nil {
+			panic(next.thrown) // contained by whoever called, on behalf of the sequence
+		}
+		return next.element, next.err
+	case <-p.over:
+		return nil, errGoexit
 	}
-	return next.element, next.err
 }
 
 // Drop implements [capi.Dropper]. It returns once the sequence has: what that had open is closed.
